@@ -56,7 +56,7 @@ TESTS = {
     "{c}patternwarnings",
     "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts "
     "tests/cli/test_scan.py",
-    "stores": "{s}open_store {s}keys {s}records {s}store_secrets {s}behaviour "
+    "stores": "{s}open_store {s}keys {s}store_secrets {s}behaviour "
     "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
     "stores/embedded": "{s}rowmap {s}embedded {s}notices {s}behaviour {s}model "
     "{s}features {s}candidates {s}retention {s}floods",
@@ -89,13 +89,13 @@ TESTS = {
     "{c}control {c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
-    "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}progress",
+    "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life",
     "crawl/pagestate": "{c}pending {c}waiting {c}life",
     "crawl/pending": "{c}pending {c}waiting {c}life {c}store_failures",
     "crawl/crawlsettings": "{c}broken_starts {c}start {c}settings {c}base",
-    "crawl/reading": "{c}reading {c}eligibility {c}encodings {c}browser_pages",
+    "crawl/reading": "{c}reading {c}eligibility {c}browser_pages",
     "crawl/verbs": "tests/cli/test_doctor.py tests/cli/test_try.py",
-    "crawl/patternwarnings": "{c}patternwarnings {c}reporting {c}progress",
+    "crawl/patternwarnings": "{c}patternwarnings {c}reporting",
 }
 """Which tests run for modules that begin so, the longest beginning first, in the order of cost."""
 

@@ -10,58 +10,47 @@ from scrapy_neardup.claims.claimbook import ANYWHERE, MAX_PATH_PARTS, Key
 from scrapy_neardup.claims.part import CASE, PARAMETER, SEGMENT, SLASH, Part
 
 
-def test_a_parameter_without_effect_is_learnt_from_requests():
-    site = ClaimedSite()
+def test_a_parameter_without_effect_is_learnt_from_requests(site):
     assert not site.confirm("{}?sid={}", NEEDED - 1)
     assert site.finds("/p/1?sid=x") is None
-    assert site.confirm("{}?sid={}", 1, start=50) == [
-        (ANYWHERE, SID, True), ("/p/N", SID, True)
-    ]  # fmt: skip
+    begun = [(ANYWHERE, SID, True), ("/p/N", SID, True)]
+    assert site.confirm("{}?sid={}", 1, start=50) == begun
     assert site.finds("/p/2?sid=new") == [SID]
     assert site.finds("/p/unknown?sid=new") is None
     assert Key("/p/N", SID) in site.host.claims.in_force
     assert Key(ANYWHERE, SID) not in site.host.claims.in_force  # it withholds nothing by itself
 
 
-def test_requests_count_and_not_contents():
-    site = ClaimedSite()
+def test_requests_count_and_not_contents(site):
     site.page("/login?next=/start", "the form")
-    changes = [
-        change
-        for number in range(NEEDED)
-        for change in site.page(f"/login?next=/p/{number}", "the form")
-    ]
+    changes = []
+    for number in range(NEEDED):
+        changes += site.page(f"/login?next=/p/{number}", "the form")
     next_ = Part(PARAMETER, "next")
     assert changes == [(place, next_, True) for place in (ANYWHERE, "/login", "/*")]
     assert site.finds("/login?next=/elsewhere") == [next_]
 
 
-def test_one_url_that_is_judged_again_says_nothing():
-    site = ClaimedSite()
+def test_one_url_that_is_judged_again_says_nothing(site):
     site.page("/p/1")
     for _ in range(3 * NEEDED):
         site.page("/p/1?sid=1", "/p/1")
     assert site.claim(ANYWHERE, SID).row == 1
 
 
-def test_a_value_that_was_not_met_is_not_covered_until_many_were():
-    site = ClaimedSite()
+def test_a_value_that_was_not_met_is_not_covered_until_many_were(site):
     rows = Part(PARAMETER, "rows")
     for number in range(NEEDED):
         site.page(f"/log/{number}")
         site.page(f"/log/{number}?rows={30 + number % 2}", f"/log/{number}")
     site.page("/log/50")
-    assert site.finds("/log/50?rows=30") == site.finds("/log/50?rows=31") == [rows]
-    assert site.finds("/log/50?rows=5") is None
-    assert site.host.is_variant(at("/log/50?rows=31"))
-    assert not site.host.is_variant(at("/log/50?rows=5"))
-    assert site.page("/log/50?rows=5") == [
-        (ANYWHERE, rows, False), ("/log/N", rows, False)
-    ]  # fmt: skip
+    for value, found in ((30, [rows]), (31, [rows]), (5, None)):
+        assert site.finds(f"/log/50?rows={value}") == found
+        assert site.host.is_variant(at(f"/log/50?rows={value}")) == bool(found)
+    assert site.page("/log/50?rows=5") == [(ANYWHERE, rows, False), ("/log/N", rows, False)]
 
 
-def test_each_parameter_of_several_needs_values_that_were_met():
-    site = ClaimedSite()
+def test_each_parameter_of_several_needs_values_that_were_met(site):
     for number in range(NEEDED + 2):
         site.page(f"/log/{number}")
         site.page(f"/log/{number}?rows={30 + number % 2}&sid={number}", f"/log/{number}")
@@ -72,10 +61,8 @@ def test_each_parameter_of_several_needs_values_that_were_met():
 def test_a_value_without_effect_at_one_place_may_have_one_at_another():
     site, other = ClaimedSite(), ClaimedSite()
     rows = Part(PARAMETER, "rows")
-    for place in ("log", "file"):
-        for number in range(NEEDED):
-            site.page(f"/{place}/{number}")
-            site.page(f"/{place}/{number}?rows=30", f"/{place}/{number}")
+    for folder in ("/log", "/file"):
+        site.confirm("{}?rows=30", folder=folder)
     site.page("/log/1?rows=60", "/log/1")
     assert site.finds("/log/2?rows=60") == site.finds("/file/1?rows=30") == [rows]
     assert site.finds("/file/1?rows=60") is None
@@ -87,8 +74,7 @@ def test_a_value_without_effect_at_one_place_may_have_one_at_another():
     assert other.finds("/file/1?rows=60") == [rows]
 
 
-def test_a_script_and_the_pattern_of_its_path_are_two_places():
-    site = ClaimedSite()
+def test_a_script_and_the_pattern_of_its_path_are_two_places(site):
     topic = Part(PARAMETER, "t")
     for number in range(NEEDED + 1):
         site.page(f"/view.php?t={number}", "one page")
@@ -98,8 +84,7 @@ def test_a_script_and_the_pattern_of_its_path_are_two_places():
     assert not site.host.claims.get(Key("/list.php", topic))
 
 
-def test_where_a_general_claim_is_in_force_a_place_needs_less():
-    site = ClaimedSite()
+def test_where_a_general_claim_is_in_force_a_place_needs_less(site):
     site.confirm("{}?sid={}")
     for number in range(LENT):
         assert site.finds("/q/0?sid=x") is None
@@ -108,28 +93,24 @@ def test_where_a_general_claim_is_in_force_a_place_needs_less():
     assert site.finds("/q/0?sid=x") == [SID]
 
 
-def test_one_contradiction_ends_a_claim_and_it_needs_ten_times_the_evidence():
-    site = ClaimedSite()
+def test_one_contradiction_ends_a_claim_and_it_needs_ten_times_the_evidence(site):
     site.confirm("{}?sid={}")
-    assert site.page("/p/1?sid=2", "something else") == [
-        (ANYWHERE, SID, False), ("/p/N", SID, False)
-    ]  # fmt: skip
+    ended = [(ANYWHERE, SID, False), ("/p/N", SID, False)]
+    assert site.page("/p/1?sid=2", "something else") == ended
     assert site.finds("/p/2?sid=3") is None
     assert site.claim("/p/N", SID).counter == (at("/p/1?sid=2").url, at("/p/1").url)
     assert not site.confirm("{}?sid={}", AGAIN * NEEDED - 1, start=1000)
     assert (ANYWHERE, SID, True) in site.confirm("{}?sid={}", 1, start=5000)
 
 
-def test_a_page_that_only_repeats_another_one_contradicts_nothing():
-    site = ClaimedSite()
+def test_a_page_that_only_repeats_another_one_contradicts_nothing(site):
     site.confirm("{}?sid={}")
     site.page("/busy")
     assert not site.page("/p/1?sid=new", "/busy")
     assert site.finds("/p/2?sid=3") == [SID]
 
 
-def test_parameters_that_always_come_together_are_learnt_together():
-    site = ClaimedSite()
+def test_parameters_that_always_come_together_are_learnt_together(site):
     begun = site.confirm("{}?utm_source=a{}&utm_medium=b")
     together = Part(PARAMETER, "utm_medium&utm_source")
     assert begun == [(ANYWHERE, together, True), ("/p/N", together, True)]
@@ -138,15 +119,13 @@ def test_parameters_that_always_come_together_are_learnt_together():
     assert site.finds("/p/1?utm_source=c") is None
 
 
-def test_parameters_that_matter_together_are_not():
-    site = ClaimedSite()
-    site.confirm("{}?utm_source=a{}&utm_medium=b", NEEDED - 1)
-    site.page("/p/1?utm_source=x&utm_medium=b", "a landing page")
-    assert not site.confirm("{}?utm_source=a{}&utm_medium=b", NEEDED - 1, start=100)
+def test_parameters_that_matter_together_are_not(site):
+    for start in (0, 100):
+        assert not site.confirm("{}?utm_source=a{}&utm_medium=b", NEEDED - 1, start=start)
+        site.page("/p/1?utm_source=x&utm_medium=b", "a landing page")
 
 
-def test_of_two_claims_the_one_that_a_page_shows_to_be_wrong_ends():
-    site = ClaimedSite()
+def test_of_two_claims_the_one_that_a_page_shows_to_be_wrong_ends(site):
     site.confirm("{}?sid={}")
     site.confirm("{}?ref={}", start=100)
     site.page("/p/1?sid=new", "/p/1")
@@ -169,8 +148,7 @@ def test_of_two_claims_that_may_be_wrong_the_one_ends_that_ended_before_or_was_t
     assert ended == SID  # it was tested more by now, but it has ended before
 
 
-def test_an_original_is_never_withheld():
-    site = ClaimedSite()
+def test_an_original_is_never_withheld(site):
     site.confirm("{}?sid={}")
     for number in range(1000, 1000 + NEEDED):
         site.page(f"/p/{number}?sid=1")
@@ -183,8 +161,7 @@ def test_an_original_is_never_withheld():
     assert site.finds("/p/2?sid=new") is None
 
 
-def test_a_segment_without_effect_is_learnt_from_what_pages_repeat():
-    site = ClaimedSite()
+def test_a_segment_without_effect_is_learnt_from_what_pages_repeat(site):
     begun = site.confirm("/print{}")
     assert begun == [(ANYWHERE, PRINT, True), ("/p/N", PRINT, True)]
     site.page("/p/900")
@@ -196,20 +173,15 @@ def test_a_segment_without_effect_is_learnt_from_what_pages_repeat():
 
 
 @pytest.mark.parametrize(("part", "form"), [
-    (Part(SEGMENT, "print", "p", 0), "/print/{}"), (Part(CASE), "/P/{}"), (Part(SLASH), "/p/{}/"),
+    (Part(SEGMENT, "print", "p", 0), "/print/{1}"), (Part(CASE), "/P/{1}"), (Part(SLASH), "{}/"),
 ])  # fmt: skip
-def test_other_parts_of_a_path_are_learnt_in_the_same_way(part, form):
-    site = ClaimedSite()
-    for number in range(NEEDED):
-        site.page(f"/p/{number}")
-        changes = site.page(form.format(number), f"/p/{number}")
-    assert (ANYWHERE, part, True) in changes
+def test_other_parts_of_a_path_are_learnt_in_the_same_way(part, form, site):
+    assert (ANYWHERE, part, True) in site.confirm(form)
     site.page("/p/900")
-    assert site.finds(form.format(900)) == [part]
+    assert site.finds(form.format("/p/900", 900)) == [part]
 
 
-def test_an_edition_with_a_page_of_its_own_is_never_skipped():
-    site = ClaimedSite()
+def test_an_edition_with_a_page_of_its_own_is_never_skipped(site):
     site.confirm("/de{}")
     assert site.finds("/de/p/1")
     changes = site.page("/de/p/900", "a translation") + site.page("/p/900")
@@ -220,8 +192,7 @@ def test_an_edition_with_a_page_of_its_own_is_never_skipped():
     assert site.finds("/de/p/1000") is None
 
 
-def test_parts_are_bounded_and_those_stay_that_most_pages_have_shown():
-    site = ClaimedSite()
+def test_parts_are_bounded_and_those_stay_that_most_pages_have_shown(site):
     site.confirm("/print{}", 2)
     site.confirm("{}?sid=1", 2, start=9)
     for number in range(2 * MAX_PATH_PARTS):
@@ -230,14 +201,12 @@ def test_parts_are_bounded_and_those_stay_that_most_pages_have_shown():
     for number in range(2 * MAX_PATH_PARTS):
         site.page(f"/q/{number}")
         site.page(f"/q/{number}?n{number}=1", f"/q/{number}")
-    parts, names = site.host.claims.path_parts, site.host.claims.names
-    assert len(parts) == len(names) == MAX_PATH_PARTS
-    assert PRINT in parts
-    assert SID in names
+    for known, part in ((site.host.claims.path_parts, PRINT), (site.host.claims.names, SID)):
+        assert len(known) == MAX_PATH_PARTS
+        assert part in known
 
 
-def test_what_a_claim_says_of_a_page_ends_no_other_one():
-    site = ClaimedSite()
+def test_what_a_claim_says_of_a_page_ends_no_other_one(site):
     site.confirm("/print{}")
     site.confirm("{}?sid={}", folder="/q")
     site.page("/print/p/500?sid=9", "a copy")
@@ -245,27 +214,22 @@ def test_what_a_claim_says_of_a_page_ends_no_other_one():
     assert not site.page("/p/500", "an original of its own")
 
 
-def test_the_known_page_that_a_new_one_contradicts_differs_in_one_part():
-    site = ClaimedSite()
+def test_the_known_page_that_a_new_one_contradicts_differs_in_one_part(site):
     site.confirm("/print{}")
     site.confirm("{}?sid={}", start=100)
     site.page("/p/50")
 
-    def contradicted(path):
-        found = next(site.host.contradicted(at(path), 10**6), None)
-        return found and (found[0], found[1] == site.first["/p/7"][0])
-
-    assert contradicted("/p/7?sid=new") == (at("/p/7"), True)
-    assert contradicted("/print/p/7?sid=new") == (at("/print/p/7"), True)
-    assert contradicted("/print/p/50?sid=new") == (at("/p/50"), False)
-    assert contradicted("/p/7?ref=new") is None
     site.page("/p/300?sid=5")
-    assert contradicted("/p/300") == (None, False)
-    assert contradicted("/u/7?sid=new") is None
+    for path, wanted in {
+        "/p/7?sid=new": (at("/p/7"), True), "/print/p/7?sid=new": (at("/print/p/7"), True),
+        "/print/p/50?sid=new": (at("/p/50"), False), "/p/300": (None, False),
+        "/p/7?ref=new": None, "/u/7?sid=new": None,
+    }.items():  # fmt: skip
+        found = next(site.host.contradicted(at(path), 10**6), None)
+        assert (found and (found[0], found[1] == site.first["/p/7"][0])) == wanted
 
 
-def test_links_to_new_pages_end_claims():
-    site = ClaimedSite()
+def test_links_to_new_pages_end_claims(site):
     site.confirm("{}?sid={}")
     page = at("/p/1?sid=new")
     site.page("/p/77?sid=1")  # what it shows is known of /p/77, too, while the claim is in force
@@ -274,13 +238,11 @@ def test_links_to_new_pages_end_claims():
     assert site.host.forget(at("/p/77")) is None
 
 
-def test_variants_of_what_had_no_effect_elsewhere():
-    site = ClaimedSite()
+def test_variants_of_what_had_no_effect_elsewhere(site):
     site.confirm("{}?sid={}")
     site.page("/elsewhere/1")
-    assert site.host.is_variant(at("/elsewhere/1?sid=1"))
-    assert not site.host.is_variant(at("/elsewhere/2?sid=1"))
-    assert not site.host.is_variant(at("/elsewhere/1?lang=1"))
+    paths = "/elsewhere/1?sid=1", "/elsewhere/2?sid=1", "/elsewhere/1?lang=1"
+    assert [site.host.is_variant(at(path)) for path in paths] == [True, False, False]
 
 
 @st.composite
@@ -315,8 +277,7 @@ def test_a_claim_is_in_force_only_since_enough_requests_have_not_contradicted_it
     assert most >= NEEDED or not site.host.claims.in_force
 
 
-def test_a_page_that_is_forgotten_is_mapped_onto_no_more():
-    site = ClaimedSite()
+def test_a_page_that_is_forgotten_is_mapped_onto_no_more(site):
     site.confirm("{}?sid={}")
     content = site.first["/p/1"][0]
     assert site.host.forget(at("/p/1")) == content

@@ -1,36 +1,30 @@
-"""The memory of hosts and their claims is bounded, and outlives a pause."""
+"""The memory of hosts and their claims, and its hash table: bounded, and outlives a pause."""
 
 import pickle
 
+import pytest
 from claimed_site import PRINT, SID, ClaimedSite, at
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_neardup.claims.claimbook import MAX_CLAIMS
 from scrapy_neardup.claims.host import MAX_HOSTS, Host, Hosts
-from scrapy_neardup.claims.knownurls import MAX_CELLS
-from scrapy_neardup.claims.urlparts import MAX_PARAMETERS, MAX_SEGMENTS
+from scrapy_neardup.claims.knownurls import MAX_CELLS, HashTable
+from scrapy_neardup.claims.urlparts import KEY_BITS, MAX_PARAMETERS, MAX_SEGMENTS, VALUE_BITS
 
 
-def test_claims_in_force_are_not_forgotten_for_others():
-    site = ClaimedSite()
+@pytest.mark.parametrize("ends", [False, True])
+def test_neither_a_claim_in_force_nor_that_it_has_ended_is_forgotten_for_others(site, ends):
     site.confirm("{}?sid={}")
-    fill(site)
-    assert site.finds("/p/1?sid=x") == [SID]
-
-
-def test_that_a_claim_has_ended_is_not_forgotten_for_others():
-    site = ClaimedSite()
-    site.confirm("{}?sid={}")
-    assert site.page("/p/1?sid=x", "another page")
-    fill(site)
-    assert site.claim("/p/N", SID).ended == 1
-
-
-def fill(site):
+    if ends:
+        assert site.page("/p/1?sid=x", "another page")
     for number in range(2 * MAX_CLAIMS):
         site.page("/q")
         site.page(f"/q?n{number}=1", "/q")
     assert len(site.host.claims) == MAX_CLAIMS
     assert 500 * MAX_CLAIMS < site.host.nbytes <= 512_000
+    assert site.finds("/p/1?sid=x") == (None if ends else [SID])
+    assert site.claim("/p/N", SID).ended == ends
 
 
 def test_memory_is_bounded_whatever_the_urls():
@@ -44,8 +38,7 @@ def test_memory_is_bounded_whatever_the_urls():
     assert 8 * MAX_CELLS < host.nbytes <= 512_000
 
 
-def test_a_small_host_takes_little():
-    site = ClaimedSite()
+def test_a_small_host_takes_little(site):
     for number in range(10):
         site.page(f"/p/{number}?id={number}")
     assert site.host.nbytes <= 2_048
@@ -68,3 +61,52 @@ def test_hosts_go_on_after_a_pause():
     assert again.finds("/p/1?sid=new") == [SID]
     assert again.finds("/print/p/1") == [PRINT]
     assert again.host.claims.dump() == site.host.claims.dump()
+
+
+KEYS = st.integers(1, (1 << KEY_BITS) - 1)
+VALUES = st.integers(0, (1 << VALUE_BITS) - 1)
+
+
+def spread(number):
+    """Return a key as a hash has them: evenly spread."""
+    return (number * 0x9E3779B97F4A7C15) % (1 << KEY_BITS) or 1
+
+
+@given(st.dictionaries(KEYS.map(spread), VALUES, max_size=300))
+def test_what_was_put_is_found_while_the_table_grows(entries):
+    table = HashTable()
+    for key, value in entries.items():
+        table.put(key, value)
+        table.put(key, value)
+    assert {key: table.get(key) for key in entries} == entries
+    assert table._filled == len(entries)
+
+
+@given(st.lists(KEYS, min_size=1, max_size=60), VALUES)
+def test_any_keys_the_last_one_is_found_and_nothing_is_made_up(keys, value):
+    table = HashTable(16)
+    for number, key in enumerate(keys):
+        table.put(key, number)
+    table.put(keys[-1], value)
+    assert table.get(keys[-1]) == value
+    assert table.nbytes <= 16 * 8
+    for key in keys[:-1]:
+        found = table.get(key)
+        last = value if key == keys[-1] else len(keys) - 1 - keys[::-1].index(key)
+        assert found in {None, last}
+
+
+def test_a_full_table_forgets_the_oldest_and_stays_bounded():
+    table = HashTable()
+    for number in range(3 * MAX_CELLS):
+        table.put(spread(number), number)
+    assert table.nbytes == 8 * MAX_CELLS
+    recent = range(3 * MAX_CELLS - MAX_CELLS // 2, 3 * MAX_CELLS)
+    assert sum(table.get(spread(number)) == number for number in recent) > 0.9 * len(recent)
+    held, last = table._filled, recent[-1]
+    table.discard(last)
+    assert table._filled == held - 1
+    assert [table.get(spread(number)) for number in (last, last - 1)] == [None, last - 1]
+    table.clear()
+    assert not table._filled
+    assert table.get(spread(last)) is None

@@ -91,9 +91,8 @@ def dumped(**places):
 
 def test_tests_on_the_whole_host_count_and_of_several_crawlers_those_of_one():
     state = State.IN_FORCE
-    one = dumped(
-        a=Claim(state, checks=4), b=Claim(state, checks=5), anywhere=Claim(state, checks=9)
-    )
+    tested = {place: Claim(state, checks=n) for place, n in (("a", 4), ("b", 5), ("anywhere", 9))}
+    one = dumped(**tested)
     other = dumped(a=Claim(state, row=30, checks=7))
     ended = dumped(b=Claim(State.ENDED, ended=1))
     for notices in ([one, other, ended], [ended, other, one]):
@@ -119,9 +118,8 @@ DENIED = [
 @pytest.mark.parametrize(("place", "part", "inside", "outside"), DENIED)
 def test_patterns_to_deny_match_what_a_claim_covers(place, part, inside, outside):
     claim = used(place, part)
-    [pattern], left, needed = deny_patterns([claim], [])
-    assert not left
-    assert not needed
+    [pattern], *others = deny_patterns([claim], [])
+    assert others == [[], []]
     for path in inside:
         assert re.search(pattern, HOST + path), path
         assert re.search(pattern, f"https://www.example.com{path}"), path
@@ -162,9 +160,8 @@ def test_values_with_which_another_page_was_met_are_no_part_of_a_rule():
     met = {"/edit?t=1": True, "/edit?section=new&t=1": False, "/edit?section=2&t=1": True,
            "/edit?t=2": False, "/edit?section=3&t=2": True}  # fmt: skip
     pages = [(HOST + path, is_new) for path, is_new in met.items()]
-    [pattern], left, needed = deny_patterns([claim], pages)
-    assert not left
-    assert not needed
+    [pattern], *others = deny_patterns([claim], pages)
+    assert others == [[], []]
     denied = [path for path in met if re.search(pattern, HOST + path)]
     assert denied == ["/edit?section=new&t=1", "/edit?section=3&t=2"]
     assert re.search(pattern, f"{HOST}/edit?t=1&section=22")
@@ -187,8 +184,7 @@ def test_pages_that_were_new_for_another_reason_change_no_rule():
 
 
 def test_rules_of_duplicate_url_discarder():
-    parts = [SID, Part(PARAMETER, "ref"), Part(SEGMENT, "print", None, 0)]
-    claims = [used("/p/N", part) for part in parts]
+    claims = [used("/p/N", part) for part in (SID, Part(PARAMETER, "ref"), PRINTED)]
     claims += [used("/*", Part(WWW)), used("/*", Part(SLASH)), used("/N", Part(PARAMETER, "a&b"))]
     written, left = dud_rules(claims, [])
     assert not left

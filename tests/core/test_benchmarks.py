@@ -3,11 +3,10 @@
 import importlib.util
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import python
 
 pytestmark = pytest.mark.benchmark
 
@@ -46,13 +45,7 @@ ELSEWHERE = {"kinds", "redis_store", "traps"}
 
 
 def run(script, *options, folder=None):
-    return subprocess.run(
-        [sys.executable, BENCHMARKS / f"{script}.py", *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python(BENCHMARKS / f"{script}.py", *options, cwd=folder)
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,11 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from forked import python
 
 import scrapy_neardup
 
@@ -88,10 +87,9 @@ def test_a_recipe(heading, tmp_path):
         added = textwrap.indent(textwrap.dedent(code), indent)
         file.write_text("".join([*lines[:place], added, *lines[place:]]))
     check = f"import scrapy_neardup as p; assert p.__file__.startswith({str(tmp_path)!r})"
-    subprocess.run(
-        [sys.executable, "-c", check + RECIPES[heading]],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)}, cwd=tmp_path, check=True,
-    )  # fmt: skip
+    here = {"env": {**os.environ, "PYTHONPATH": str(tmp_path)}, "cwd": tmp_path}
+    done = python("-c", check + RECIPES[heading], **here)
+    assert done.returncode == 0, done.stderr
 
 
 def section(heading: str) -> str:

@@ -1,1 +1,1 @@
-from crawl_fixtures import crawl, site, worker  # noqa: F401, fixtures
+from crawl_fixtures import audit, crawl, site, worker  # noqa: F401, fixtures

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 from audits import verdicts
-from crawl_spiders import Follow, Starts, Visit
+from crawl_spiders import Copies, Follow, Starts, Visit
 from site_server import page, text
 
 from scrapy_neardup import signals
@@ -22,13 +22,13 @@ def linked(site):
     return "/a/1", "/a/2"
 
 
-LED_TO_BY_FIRST = ["/l1/1", "/m1/1"]
-LED_TO_BY_SECOND = ["/l2/1", "/m2/1"]
+BY_FIRST = ["/l1/1", "/m1/1"]
+BY_BOTH = [*BY_FIRST, "/l2/1", "/m2/1"]
 
 
 def test_drop(crawl, linked):
     outcome = crawl(Follow, *linked, settings={"NEARDUP_LINKS": "withhold"})
-    assert outcome.notes == ["/a/1", *LED_TO_BY_FIRST]
+    assert outcome.notes == ["/a/1", *BY_FIRST]
     counted = outcome.counted()
     assert sum(counted.pop(f"distance/{n}", 0) for n in range(4)) == 1
     assert counted == {
@@ -41,10 +41,10 @@ def test_drop(crawl, linked):
 
 
 @pytest.mark.parametrize(("action", "led_to", "has_item", "stats"), [
-    ("drop-links", LED_TO_BY_FIRST, True, {"requests/dropped": 3}),
-    ("drop-items", LED_TO_BY_FIRST + LED_TO_BY_SECOND, False, {"items/dropped": 1}),
-    ("deprioritize", LED_TO_BY_FIRST + LED_TO_BY_SECOND, True, {"requests/deprioritized": 3}),
-    ("flag", LED_TO_BY_FIRST + LED_TO_BY_SECOND, True, {"links/withheld": 2}),  # a dry run
+    ("drop-links", BY_FIRST, True, {"requests/dropped": 3}),
+    ("drop-items", BY_BOTH, False, {"items/dropped": 1}),
+    ("deprioritize", BY_BOTH, True, {"requests/deprioritized": 3}),
+    ("flag", BY_BOTH, True, {"links/withheld": 2}),  # a dry run
 ])  # fmt: skip
 def test_other_actions(crawl, linked, *, action, led_to, has_item, stats):
     settings = {"NEARDUP_ACTION": action, "NEARDUP_PRIORITY_ADJUST": "-1000000"}
@@ -60,19 +60,16 @@ def test_other_actions(crawl, linked, *, action, led_to, has_item, stats):
     assert {name: counted[name] for name in withheld if name in counted} == stats
 
 
-def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site, tmp_path):
-    for variant in range(1, 5):
-        site.routes[f"/a/{variant}"] = page(text("a", variant), "/l/1", "/l/1#x", f"/m/{variant}")
-    path = tmp_path / "audit.jsonl"
-    paths = [f"/a/{variant}" for variant in range(1, 5)]
-    outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(path)})
+def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site, audit):
+    paths = {f"/a/{number}": page(text("a", number), "/l/1", "/l/1#x", f"/m/{number}")
+             for number in range(1, 5)}  # fmt: skip
+    site.routes |= paths
+    outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(audit)})
     assert outcome.counted()["links/withheld"] == 1 + 3
-    lines = verdicts(path)
-    assert [line.get("links") for line in lines if line["verdict"] != "unjudged"] == [
-        None, 2, 1, 1,
-    ]  # fmt: skip
+    links = [line.get("links") for line in verdicts(audit) if line["verdict"] != "unjudged"]
+    assert links == [None, 2, 1, 1]
     [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate page")]
-    assert first.endswith(f"at level DEBUG; 'scrapy-neardup report {path}' shows them")
+    assert first.endswith(f"at level DEBUG; 'scrapy-neardup report {audit}' shows them")
 
 
 class Inspect(Visit):
@@ -107,14 +104,9 @@ class Inherit(Visit):
 
     def page(self, response):
         for href in response.css("a::attr(href)").getall():
-            meta = dict(response.meta)
-            yield response.follow(
-                href,
-                callback=self.child,
-                errback=self.failed,
-                method="POST" if "post" in href else "GET",
-                meta=meta | {"dont_retry": True},
-            )
+            method = "POST" if "post" in href else "GET"
+            meta = response.meta | {"dont_retry": True}
+            yield response.follow(href, self.child, method, errback=self.failed, meta=meta)
 
     def child(self, response):
         verdict = response.meta.get("neardup")
@@ -125,23 +117,13 @@ class Inherit(Visit):
 
 
 def test_children_that_copy_the_meta_do_not_inherit_the_verdict(crawl, site):
-    links = "/b/1", "/post/1", "http://127.0.0.1:1/"
-    site.routes["/a/1"] = page(text("a"), *links)
-    outcome = crawl(Inherit, "/a/1")
-    assert sorted(outcome.notes, key=str) == [
-        ["/b/1", Decision.NEW],
-        ["/post/1", None],
-        ["failed", None],
-    ]
+    site.routes["/a/1"] = page(text("a"), "/b/1", "/post/1", "http://127.0.0.1:1/")
+    notes = sorted(crawl(Inherit, "/a/1").notes, key=str)
+    assert notes == [["/b/1", Decision.NEW], ["/post/1", None], ["failed", None]]
 
 
-class StartHere(Starts):
-    """Every child copies `response.meta`."""
-
-    def page(self, response):
-        self.note(response)
-        for href in response.css("a::attr(href)").getall():
-            yield response.follow(href, self.page, meta=response.meta, priority=-1_000_000)
+class StartHere(Copies, Starts):
+    pass
 
 
 def test_start_requests_are_judged_and_never_dropped(crawl, site):
@@ -149,12 +131,11 @@ def test_start_requests_are_judged_and_never_dropped(crawl, site):
     paths = "/a/1", "/a/2", "/b/1"
     outcome = crawl(StartHere, *paths)
     assert outcome.notes == ["/a/1", "/a/2", "/b/1"]  # and neither /a/3 nor /b/2
-    counted = outcome.counted()
-    assert (counted["pages/kept-start"], counted["pages/dropped"]) == (1, 2)
+    assert outcome.pages("kept-start", "dropped") == [1, 2]
 
     outcome = crawl(StartHere, *paths, settings={"NEARDUP_KEEP_START": "False"})
     assert outcome.notes == ["/a/1", "/b/1"]
-    assert outcome.counted()["pages/dropped"] == 3
+    assert outcome.pages("dropped") == [3]
 
     site.routes["/a/3"] = page(text("a"), "/a/4")
     outcome = crawl(StartHere, "/a/1", settings={"NEARDUP_START_DEPTH": 1})
@@ -173,3 +154,20 @@ def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
             r" \(distance \d, resemblance \d\.\d+\)",
             line,
         )
+
+
+BOTH = ["/print/1", "/print/2", "/a/1", "/a/2"]
+
+
+@pytest.mark.parametrize(("paths", "prefer", "delivered"), [
+    (BOTH, "first", ["/print/1", "/print/2"]),
+    (BOTH, "canonical", BOTH),
+    (["/a/1", "/print/1"], "canonical", ["/a/1"]),  # one that names another comes later
+])  # fmt: skip
+def test_it_is_compared_with_that_one_first(crawl, site, *, paths, prefer, delivered):
+    for number in (1, 2):
+        link = f'<link rel="canonical" href="/a/{number}">'
+        site.routes[f"/print/{number}"] = page(text(f"{number}"), title="An article", head=link)
+        site.routes[f"/a/{number}"] = page(text(f"{number}", 1), title="An article", head=link)
+    outcome = crawl(Visit, *paths, settings={"NEARDUP_PREFER": prefer})
+    assert sorted(outcome.notes) == sorted(delivered)

@@ -35,36 +35,28 @@ def packed(tmp_path):
 
 @pytest.mark.parametrize("preset", ["best", "compact", "paper"])
 def test_pages_of_the_base_are_known(crawl, site, packed, preset):
-    short = "a few words only, which are equal"
-    site.routes |= {
-        "/short/1": page(short),
-        "/short/2": page(short),
-        "/short/3": page(short, title="T3"),
-    }
+    short = page("a few words only, which are equal")
+    other = short.replace("Title", "T3")
+    site.routes |= {"/short/1": short, "/short/2": short, "/short/3": other}
     base = packed(
         (f"{site.url}/a/1", page(text("a", 1))),
         (f"{site.url}/b/1?y=2&x=1#here", page(text("b", 1))),
-        (f"{site.url}/short/1", page(short)),
+        (f"{site.url}/short/1", short),
         scan=("--preset", preset),
     )
     paths = ["/a/1", "/a/2", "/b/1?x=1&y=2", "/b/3", "/c/1", "/c/2"]
-    paths += ["/short/1", "/short/2", "/short/3"]
     settings = {"NEARDUP_PRESET": preset, "NEARDUP_BASE": base}
-    outcome = crawl(Visit, *paths, settings=settings)
+    outcome = crawl(Visit, *paths, "/short/1", "/short/2", "/short/3", settings=settings)
     assert outcome.notes == ["/a/1", "/b/1?x=1&y=2", "/c/1", "/short/1", "/short/3"]
-    counted = outcome.counted()
-    assert [counted[f"pages/{what}"] for what in ("seen", "new", "dropped")] == [3, 2, 4]
+    assert outcome.pages("seen", "new", "dropped") == [3, 2, 4]
     [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate page")]
     assert f"repeats {site.url}/a/1 (" in first  # the base says of which page
 
 
 def test_pages_of_the_base_are_known_to_their_host_only(crawl, site, packed):
-    elsewhere = "https://elsewhere.example"
-    base = packed(
-        (f"{elsewhere}/a/1", page(text("a", 1))),
-        (f"{site.url}/b/1", page(text("b", 1))),
-        scan=("--scope", "host"),
-    )
+    elsewhere = "https://elsewhere.example/a/1"
+    pages = (elsewhere, page(text("a", 1))), (f"{site.url}/b/1", page(text("b", 1)))
+    base = packed(*pages, scan=("--scope", "host"))
     settings = {"NEARDUP_SCOPE": "host", "NEARDUP_BASE": base}
     assert crawl(Visit, "/a/2", "/b/2", settings=settings).notes == ["/a/2"]
 
@@ -82,34 +74,39 @@ MISFITS = {
 }
 
 
+@pytest.fixture
+def refused(crawl, site):
+    """Let a crawl start with a base; return why it makes no request."""
+
+    def start(base, **settings):
+        outcome = crawl(
+            Visit, "/a/1", settings=settings | {"NEARDUP_BASE": str(base)}, errors=True
+        )
+        assert not site.requests
+        return outcome.logged("ERROR")
+
+    return start
+
+
 @pytest.mark.parametrize("said", MISFITS)
-def test_a_base_that_does_not_fit_stops_the_crawl(worker, site, crawl, packed, said):
+def test_a_base_that_does_not_fit_stops_the_crawl(site, refused, packed, said):
     scan, pack, settings = MISFITS[said]
     base = packed((f"{site.url}/a/1", page(text("a", 1))), scan=scan, pack=pack)
-    part = crawl.part(Visit, "/a/1", settings={"NEARDUP_BASE": base, **settings})
-    [outcome] = worker.crawl(part)
-    [message] = outcome.logged("ERROR")
+    [message] = refused(base, **settings)
     assert "NEARDUP_BASE: " in message
     assert said in message
-    assert not site.requests
 
 
-def test_a_file_without_ids_or_parameters_is_no_base(worker, site, crawl, tmp_path):
-    raw, base = tmp_path / "f.u64", tmp_path / "f.pack"
+def test_a_file_without_ids_or_parameters_is_no_base(refused, tmp_path):
+    raw, lines, base = (tmp_path / f"f.{ending}" for ending in ("u64", "jsonl", "pack"))
     raw.write_bytes(bytes(range(80)))
     command("pack", raw, "--output", base)
-    part = crawl.part(Visit, "/a/1", settings=PAPER | {"NEARDUP_BASE": str(base)})
-    [outcome] = worker.crawl(part)
-    assert "has no page ids" in outcome.logged("ERROR")[0]
-    lines = tmp_path / "f.jsonl"
+    assert "has no page ids" in refused(base, **PAPER)[0]
     lines.write_text(json.dumps({"page": "http://a.example/", "fingerprint": "0" * 16}) + "\n")
     command("pack", lines, "--output", base)
-    [outcome] = worker.crawl(part)
-    assert "doesn't record how its fingerprints were made" in outcome.logged("ERROR")[0]
+    assert "doesn't record how its fingerprints were made" in refused(base, **PAPER)[0]
     base.unlink()
-    [outcome] = worker.crawl(part)
-    assert "f.pack: can't be read" in outcome.logged("ERROR")[0]
-    assert not site.requests
+    assert "f.pack: can't be read" in refused(base, **PAPER)[0]
 
 
 def test_a_damaged_base_is_a_failing_store(crawl, site, packed):

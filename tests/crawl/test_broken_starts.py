@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from contextlib import contextmanager
 
 import forked
@@ -38,6 +36,7 @@ def without(module):
     return f"import sys; sys.modules[{module!r}] = None\n"
 
 
+A_FILE = {"NEARDUP_STORE": "sqlite:{here}/a.db"}
 CHANGED = "import numpy\ndef changed(*_, **__): raise IndexError('out of bounds')\n"
 BROKEN = {
     # Where -> settings, Python that runs first, what the sentence says. {here}: a folder.
@@ -47,45 +46,36 @@ BROKEN = {
     "what few pages need": ({}, without("chardet"), "needs the module chardet, which isn"),
     "numpy that changed": ({}, CHANGED + "numpy.argsort = changed\n", "IndexError('out of"),
     "redis-py": (
-        {"NEARDUP_STORE": "redis://h/0"}, without("redis"), "pip install '.[redis]' in a clone",
-    ),
+        {"NEARDUP_STORE": "redis://h/0"}, without("redis"), "pip install '.[redis]' in a clone"),
     "a server": (
-        {"NEARDUP_STORE": "redis://:hunter2@127.0.0.1:{port}/0"}, "", "/0 doesn't answer",
-    ),
+        {"NEARDUP_STORE": "redis://:hunter2@127.0.0.1:{port}/0"}, "", "/0 doesn't answer"),
     "a server, and pages are to be kept": (
         {"NEARDUP_STORE": "redis://127.0.0.1:{port}/0", "NEARDUP_ON_ERROR": "keep"}, "",
-        "/0 doesn't answer",
-    ),
+        "/0 doesn't answer"),
     "a host": ({"NEARDUP_STORE": "redis://no.invalid/0"}, "", "redis://no.invalid/0"),
     "a store's folder": ({"NEARDUP_STORE": "sqlite:{here}/no/a.db"}, "", "NEARDUP_STORE: "),
     "a store's file": ({"NEARDUP_STORE": "sqlite:{here}/text"}, "", "is not a store of scrapy"),
     "a store's parameters": (
         {"NEARDUP_STORE": "sqlite:{here}/pages.db", "NEARDUP_NAMESPACE": "default"}, "",
-        "was made with",
-    ),
-    "a store, an odd error": (
-        {"NEARDUP_STORE": "sqlite:{here}/a.db"}, raising("ZeroDivisionError('odd')"), "'odd'",
-    ),
+        "was made with"),
+    "a store, an odd error": (A_FILE, raising("ZeroDivisionError('odd')"), "'odd'"),
     "a store, an error of the worst kind": (
-        {"NEARDUP_STORE": "sqlite:{here}/a.db"},
-        "class Panic(BaseException): pass\n" + raising("Panic('odd')"), "start: Panic('odd')",
-    ),
-    "a store that ends Python": (
-        {"NEARDUP_STORE": "sqlite:{here}/a.db"}, raising("SystemExit(0)"), "SystemExit(0)",
-    ),
+        A_FILE, "class Panic(BaseException): pass\n" + raising("Panic('odd')"),
+        "start: Panic('odd')"),
+    "a store that ends Python": (A_FILE, raising("SystemExit(0)"), "SystemExit(0)"),
     "a base": ({"NEARDUP_BASE": "{here}/no.pack"}, "", "no.pack: can't be read"),
     "a base's file": ({"NEARDUP_BASE": "{here}/text"}, "", "text: not a packed file"),
     "a value": ({"NEARDUP_MAX_DISTANCE": "11"}, "", "NEARDUP_MAX_DISTANCE must be"),
     "both halves off": (
         {"SPIDER_MIDDLEWARES": f'{{"{SPIDER}": null}}',
-         "DOWNLOADER_MIDDLEWARES": f'{{"{DOWNLOADER}": null}}'}, "", "set NEARDUP_ENABLED = False",
-    ),
+         "DOWNLOADER_MIDDLEWARES": f'{{"{DOWNLOADER}": null}}'},
+        "", "set NEARDUP_ENABLED = False"),
     "the reactor": (
         {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}, "",
-        "remove the setting TWISTED_REACTOR",
-    ),
+        "remove the setting TWISTED_REACTOR"),
 }  # fmt: skip
 """Beside what `test_start.py` has."""
+PLACES = {"NEARDUP_STORE", "NEARDUP_BASE"}
 COMMANDS = {name for name, (_, before, _) in BROKEN.items() if before} | {
     "a server", "a value", "the reactor",
 }  # fmt: skip
@@ -126,17 +116,14 @@ def scrapy_command(folder, site, settings, before=""):
     command = ["runspider", "plain.py", "-a", f"site={site.url}", *options]
     script = f"{before}\nfrom scrapy.cmdline import execute\n"
     if "sys.modules" in before or "numpy" in before:
-        return subprocess.run(
-            [sys.executable, "-P", "-c", f"{script}execute()", *command],
-            capture_output=True, text=True, check=False, timeout=60, cwd=folder,
-        )  # fmt: skip
+        return forked.python("-P", "-c", f"{script}execute()", *command, cwd=folder)
     (folder / "changed_scrapy.py").write_text(script)
     return forked.run("changed_scrapy", "execute", *command, cwd=folder)
 
 
 def filled(settings, around):
     return {
-        name: value.format_map(around) if "here}" in value or "port}" in value else value
+        name: value.format_map(around) if name in PLACES else value
         for name, value in settings.items()
     }
 
@@ -221,11 +208,8 @@ Analyser.page = page
 
 def test_its_command_ends_with_status_1(site, tmp_path):
     with surroundings(tmp_path):
-        (tmp_path / "plain.py").write_text(
-            PLAIN.replace(
-                'site + "/start.json"', 'f"{site}/{n}/1" for n in "abcdefghijklmnopqrstuvwxyz"'
-            )
-        )
+        many = PLAIN.replace('site + "/start.json"', 'f"{site}/{n}/1" for n in range(26)')
+        (tmp_path / "plain.py").write_text(many)
         done = scrapy_command(tmp_path, site, {"CONCURRENT_REQUESTS": 1}, RAISES)
     assert done.returncode == 1
     assert "None of the first 20 pages could be judged" in done.stderr
@@ -238,10 +222,9 @@ def test_its_command_ends_with_status_1(site, tmp_path):
 ])  # fmt: skip
 async def test_only_pages_at_the_start_end_it_if_none_was_judged(monkeypatch, story, ends):
     """x: judging raises; o: a page is judged; -: one has no verdict, such as a picture."""
-    closed = []
-    monkeypatch.setattr(
-        stopping, "close_spider", lambda *called: asyncio.sleep(0, closed.append(called))
-    )
+    closed, url = [], "http://h.test/"
+    close = lambda *called: asyncio.sleep(0, closed.append(called))
+    monkeypatch.setattr(stopping, "close_spider", close)
     verdicts = {
         "o": Verdict(decision=Decision.NEW, page_id=1, reason=Reason.UNMATCHED),
         "-": Verdict(decision=Decision.UNJUDGED, page_id=1, reason=Reason.NOT_HTML),
@@ -251,11 +234,10 @@ async def test_only_pages_at_the_start_end_it_if_none_was_judged(monkeypatch, st
     reporter = Reporter(crawler)
     for page in story:
         if page == "x":
-            reporter.raised("http://h.test/", ZeroDivisionError())
+            reporter.raised(url, ZeroDivisionError())
         else:
-            reporter.page(
-                Response("http://h.test/"), pagestate.Visit(verdict=verdicts[page], action="keep")
-            )
+            visit = pagestate.Visit(verdict=verdicts[page], action="keep")
+            reporter.page(Response(url), visit)
     for _ in range(3):
         await asyncio.sleep(0)
     assert closed == [(crawler, "neardup_error")] * ends

@@ -31,7 +31,8 @@ def test_the_first_pages_of_a_group_are_kept_however_often_they_come(pages, arri
         assert keeper.admits(arrival, match) == (arrival in first)
 
 
-def test_groups_do_not_share_places():
+def test_groups_do_not_share_places_and_without_a_count_none_is_given_out():
+    assert not GroupBudget(5).admits(1, Match(page_id=ENTRY, distance=0))
     keeper = GroupBudget(2)
     for entry in range(3):
         match = Match(page_id=entry, distance=0, count=1)
@@ -41,16 +42,10 @@ def test_groups_do_not_share_places():
 
 def test_an_entry_made_anew_begins_a_group():
     keeper = GroupBudget(3)
-    for count, page_id in enumerate((1, 1, 1, 2, 3), 1):
-        admitted = keeper.admits(page_id, Match(page_id=ENTRY, distance=0, count=count))
-        assert admitted == (page_id != 3)
-    for count, page_id in enumerate((3, 4, 1), 1):
-        admitted = keeper.admits(page_id, Match(page_id=ENTRY, distance=0, count=count))
-        assert admitted == (page_id != 1)
-
-
-def test_without_a_count_no_place_is_given_out():
-    assert not GroupBudget(5).admits(1, Match(page_id=ENTRY, distance=0))
+    for page_ids, refused in (((1, 1, 1, 2, 3), 3), ((3, 4, 1), 1)):
+        for count, page_id in enumerate(page_ids, 1):
+            admitted = keeper.admits(page_id, Match(page_id=ENTRY, distance=0, count=count))
+            assert admitted == (page_id != refused)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
@@ -61,9 +56,6 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     again = {entry: keeper.admits(10 * entry + 1, Match(page_id=entry, distance=0, count=4))
              for entry in range(8)}  # fmt: skip
     assert again == {entry: entry >= 5 for entry in range(8)}
-
-
-# ---- in a crawl ----------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis", "redis-cluster"])
@@ -79,10 +71,7 @@ PATHS = [f"/{group}/{variant}" for variant in range(1, 6) for group in "ab"]
 def test_each_group_has_its_budget(crawl, stored):
     outcome = crawl(Visit, *PATHS, settings=stored | THREE)
     assert outcome.notes == PATHS[:6]
-    counted = outcome.counted()
-    assert counted["pages/new"] == 2
-    assert counted["pages/duplicate"] == 8
-    assert (counted["pages/kept-budget"], counted["pages/dropped"]) == (4, 4)
+    assert outcome.pages("new", "duplicate", "kept-budget", "dropped") == [2, 8, 4, 4]
 
 
 def test_a_later_run_goes_on_with_the_budget(crawl, tmp_path):
@@ -94,33 +83,25 @@ def test_a_later_run_goes_on_with_the_budget(crawl, tmp_path):
 
 
 def test_short_pages_have_groups_too(crawl, site):
-    for number in range(1, 5):
-        site.routes[f"/login/{number}"] = page("please log in to see this page")
     paths = [f"/login/{number}" for number in range(1, 5)]
+    site.routes |= dict.fromkeys(paths, page("please log in to see this page"))
     assert crawl(Visit, *paths, settings=THREE).notes == paths[:3]
 
 
 @pytest.mark.parametrize(("action", "stat"), [
-    ("drop", "links/withheld"),
-    ("drop-links", "requests/dropped"),
-    ("drop-items", "items/dropped"),
-    ("deprioritize", "requests/deprioritized"),
-    ("flag", "links/withheld"),
+    ("drop", "links/withheld"), ("flag", "links/withheld"), ("drop-links", "requests/dropped"),
+    ("drop-items", "items/dropped"), ("deprioritize", "requests/deprioritized"),
 ])  # fmt: skip
-def test_each_action_spares_what_is_within_the_budget(crawl, site, tmp_path, action, stat):
-    for variant in range(1, 5):
-        site.routes[f"/a/{variant}"] = page(text("a", variant), f"/child{variant}/1")
-    audit = tmp_path / "audit.jsonl"
-    outcome = crawl(
-        Follow,
-        *(f"/a/{variant}" for variant in range(1, 5)),
-        settings=THREE | {"NEARDUP_ACTION": action, "NEARDUP_AUDIT": str(audit)},
-    )
-    assert outcome.counted()[stat] == 1
-    assert outcome.counted()["pages/kept-budget"] == 2
-    spared = {f"/{kind}/{n}" for kind, n in [("a", 1), ("a", 2), ("a", 3)]} | {
-        f"/child{variant}/1" for variant in range(1, 4)
+def test_each_action_spares_what_is_within_the_budget(crawl, site, audit, action, stat):
+    paths = {
+        f"/a/{number}": page(text("a", number), f"/child{number}/1") for number in range(1, 5)
     }
+    site.routes |= paths
+    settings = THREE | {"NEARDUP_ACTION": action, "NEARDUP_AUDIT": str(audit)}
+    outcome = crawl(Follow, *paths, settings=settings)
+    assert outcome.counted()[stat] == 1
+    assert outcome.pages("kept-budget") == [2]
+    spared = {path for number in range(1, 4) for path in (f"/a/{number}", f"/child{number}/1")}
     assert spared <= set(outcome.notes)
     assert spared <= {item["path"] for item in outcome.items}
     actions = [line["action"] for line in verdicts(audit) if "/a/" in line["page"]]
@@ -146,40 +127,29 @@ def test_a_page_that_comes_again_takes_no_second_place(crawl, stored):
         *[["/a/2", Decision.DUPLICATE]] * 3,
         *[["/a/3", Decision.DUPLICATE]] * 3,
     ]
-    assert outcome.counted()["pages/kept-budget"] == 6
-    assert outcome.counted()["pages/dropped"] == 1
+    assert outcome.pages("kept-budget", "dropped") == [6, 1]
 
 
 def test_a_retried_failure_takes_no_place(crawl, site):
     answers = iter([Answer("", status=503), page(text("a", 2))])
-    site.routes["/a/2"] = lambda _: answer if isinstance(answer := next(answers), Answer) else (
-        Answer(answer))  # fmt: skip
+    site.routes["/a/2"] = lambda _: next(answers)
     settings = THREE | {"RETRY_ENABLED": True}
     outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4", settings=settings)
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3"]
     assert outcome.stats["retry/count"] == 1
 
 
-class Fails(Visit):
-    def page(self, response):
-        self.note(response)
-        if self.path_of(response) == "/a/1":
-            raise RuntimeError("an error in the callback")
-
-
 def test_a_group_ends_with_the_processing_of_its_first_page(crawl):
-    paths = [f"/a/{variant}" for variant in range(1, 6)]
-    outcome = crawl(Fails, *paths, settings={"NEARDUP_GROUP_BUDGET": 2}, errors=True)
-    assert outcome.notes == paths[:3]
-    assert "pages/orphaned" not in outcome.counted()
+    settings, fails = {"NEARDUP_GROUP_BUDGET": 2}, ["/a/1"]
+    outcome = crawl(Visit, *PATHS[::2], settings=settings, fails=fails, errors=True)
+    assert outcome.notes == PATHS[:6:2]
+    assert outcome.pages("orphaned") == [0]
 
 
 def test_start_requests_count(crawl):
-    paths = [f"/a/{variant}" for variant in range(1, 6)]
-    outcome = crawl(Starts, *paths, settings=THREE)
-    assert outcome.notes == paths
-    counted = outcome.counted()
-    assert (counted["pages/kept-budget"], counted["pages/kept-start"]) == (2, 2)
+    outcome = crawl(Starts, *PATHS[::2], settings=THREE)
+    assert outcome.notes == PATHS[::2]
+    assert outcome.pages("kept-budget", "kept-start") == [2, 2]
 
 
 def test_a_base_counts_nothing(crawl, site):

@@ -77,37 +77,25 @@ def test_the_last_of_what_a_place_has_withheld_is_tested(crawl, site):
     assert there[-1] in told(outcome)[0]
 
 
-class Failing(Visit):
-    def page(self, response):
-        if response.url.endswith("/p/bad"):
-            raise ValueError("as it happens")
-        yield from super().page(response)
-
-
-def test_what_is_withheld_for_the_sake_of_a_page_that_fails_is_requested(crawl, site):
-    paths = [*variants(range(40)), "/p/bad", "/p/bad?sid=1"]
-    show(site, *paths)
-    outcome = crawl(Failing, *paths, settings=UNCHECKED, errors=True)
-    assert "/p/bad?sid=1" in outcome.notes
-
-
 class Late(Visit):
     """A page asks for itself again and again while its variant is withheld, and fails then."""
 
     def page(self, response):
-        path = self.path_of(response)
-        if path != "/p/bad":
-            yield from super().page(response)
-            return
-        yield scrapy.Request(response.urljoin("/p/bad?sid=1"), self.page, priority=1)
-        yield scrapy.Request(response.urljoin("/p/0"), self.page, dont_filter=True)
-        raise ValueError("as it happens")
+        if self.path_of(response) in self.fails:
+            yield scrapy.Request(response.urljoin("/p/bad?sid=1"), self.page, priority=1)
+            yield scrapy.Request(response.urljoin("/p/0"), self.page, dont_filter=True)
+        yield from super().page(response)
 
 
-def test_so_is_what_its_own_callback_yields(crawl, site):
+@pytest.mark.parametrize(("spider", "variant"), [(Visit, ["/p/bad?sid=1"]), (Late, [])])
+def test_what_is_withheld_for_the_sake_of_a_page_that_fails_is_requested(
+    crawl, site, spider, variant
+):
+    """So is what its own callback yields."""
     paths = [*variants(range(40)), "/p/bad"]
     show(site, *paths, "/p/bad?sid=1")
-    outcome = crawl(Late, *paths, settings=UNCHECKED, errors=True)
+    paths += variant
+    outcome = crawl(spider, *paths, settings=UNCHECKED, fails=["/p/bad"], errors=True)
     assert "/p/bad?sid=1" in outcome.notes
 
 

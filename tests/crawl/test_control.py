@@ -46,8 +46,11 @@ def ended(crawl, site, first, routes=(), **settings):
     return stats.get("rules-ended", 0) > 0, asked
 
 
-def test_a_page_that_has_changed_since_contradicts_nothing(crawl, site):
-    assert ended(crawl, site, in_turn(KNOWN, OTHER)) == (False, 2)
+@pytest.mark.parametrize(("settings", "found"), [
+    ({}, (False, 2)), ({"NEARDUP_EXPERIMENTS": 0}, (True, 0)),  # without experiments
+])  # fmt: skip
+def test_a_page_that_has_changed_since_contradicts_nothing(crawl, site, settings, found):
+    assert ended(crawl, site, in_turn(KNOWN, OTHER), **settings) == found
 
 
 def test_pages_that_have_changed_together_speak_for_it(crawl, site):
@@ -82,10 +85,6 @@ def test_what_a_cookie_has_chosen_is_no_change(crawl, site, path, shown):
     assert ended(crawl, site, chosen, {path: choosing}) == (True, 2)
 
 
-def test_without_experiments_nothing_is_asked(crawl, site):
-    assert ended(crawl, site, in_turn(KNOWN, OTHER), NEARDUP_EXPERIMENTS=0) == (True, 0)
-
-
 def test_a_cached_page_is_of_another_time(crawl, site, tmp_path):
     cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
     assert ended(crawl, site, in_turn(KNOWN, OTHER), **cache) == (False, 2)
@@ -109,19 +108,15 @@ def visited(path):
 
 
 @pytest.mark.parametrize("order", [(FIRST, LAST), (LAST, FIRST)])
-def test_what_changes_by_itself_contradicts_nothing_in_a_folder_where_none_was_asked(
-    crawl, site, order
-):
+def test_what_changes_by_itself_contradicts_nothing_where_none_was_asked(crawl, site, order):
     """Neither does it if the page without the part is requested last."""
     elsewhere = [f"/q/{number}" for number in range(12)]
-    site.routes |= {path: visited(path) for path in elsewhere}
     paths = show(site, *variants(range(4, 40)))
     show(site, "/p/0?sid=start")
-    site.routes |= {path: visited(path) for path in order}
-    first, last = order
-    outcome = crawl(Insisting, *elsewhere, *paths, first, last, settings=ASKS)
+    site.routes |= {path: visited(path) for path in (*elsewhere, *order)}
+    outcome = crawl(Insisting, *elsewhere, *paths, *order, settings=ASKS)
     assert outcome.counted()["experiments/refetched"]
-    assert last in site.requests
+    assert order[1] in site.requests
     assert outcome.counted()["experiments/claims"] == 2
     assert "rules-ended" not in counted(outcome)
 
@@ -151,20 +146,18 @@ def test_almost_nothing_but_a_clock_contradicts_nothing(crawl, site):
     assert "experiments/claims" not in outcome.counted()
 
 
-def test_a_page_of_boilerplate_and_a_clock_contradicts_nothing(crawl, site, tmp_path):
+def test_a_page_of_boilerplate_and_a_clock_contradicts_nothing(crawl, site, audit):
     def listed(group):
         random = Random(group)
         shared = text("what all pages of the folder show", words=60)
         own = text(group, words=40) if group else ""
         return lambda _: page(f"{shared}{own}<div>{random.randrange(10**6)} visitors</div>")
 
-    folder = [f"/d/{number}" for number in range(12)]
-    site.routes |= {path: listed(path) for path in folder}
+    folder = {f"/d/{number}": listed(f"/d/{number}") for number in range(12)}
     known, last = "/d/all", "/d/all?sid=7"
-    site.routes |= dict.fromkeys((known, last), listed(""))
+    site.routes |= folder | dict.fromkeys((known, last), listed(""))
     paths = show(site, *variants(range(30)))
     show(site, "/p/0?sid=start")
-    audit = tmp_path / "audit.jsonl"
     settings = ASKS | {"NEARDUP_AUDIT": str(audit)}
     outcome = crawl(Insisting, *folder, known, *paths, last, settings=settings)
     assert counted(outcome)["rules-begun"] >= 2

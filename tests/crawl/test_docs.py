@@ -1,6 +1,7 @@
 """Everything that a user can set or see is documented, and as it is."""
 
 import re
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -67,8 +68,9 @@ def test_every_stat_is_documented():
     }  # fmt: skip
 
 
-def test_every_rule_is_documented():
+def test_every_rule_and_every_action_is_documented():
     assert set(table("### Rules")) == set(Rule)
+    assert table("### NEARDUP_ACTION") == list(ACTIONS)
 
 
 def test_every_reason_is_documented():
@@ -77,10 +79,6 @@ def test_every_reason_is_documented():
     assert len(unjudged) + len(others) == len(Reason)
     paragraph = TEXT.partition("The reasons of the other verdicts")[2].partition("##")[0]
     assert set(re.findall(r"`(.+?)`", paragraph)) == others
-
-
-def test_every_action_is_documented():
-    assert table("### NEARDUP_ACTION") == list(ACTIONS)
 
 
 def test_the_places_are_documented():
@@ -130,3 +128,38 @@ def test_the_code_that_decides_is_where_the_trail_says():
         assert any(
             f"class {owner}" in source and f"def {name}(" in source for source in sources
         ), (owner, name)
+
+
+LITERATURE = (DOCS / "literature.md").read_text()
+NAMES = sorted(set(re.findall(r"`(scrapy_neardup(?:\.\w+)+)`", LITERATURE)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_can_be_imported(name):
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        module, _, attribute = name.rpartition(".")
+        try:
+            found = import_module(module)
+        except ModuleNotFoundError:  # an attribute of a class
+            module, _, kind = module.rpartition(".")
+            found = getattr(import_module(module), kind)
+        assert hasattr(found, attribute)
+
+
+def test_files_that_are_named_are_there():
+    files = re.findall(r"`(?:python )?((?:benchmarks|tests)/[\w/]+\.py)", LITERATURE)
+    assert len(files) > 30
+    assert [file for file in files if not (DOCS.parent / file).exists()] == []
+
+
+def test_every_row_says_where_it_is_or_why_not():
+    rows = [
+        line for line in LITERATURE.splitlines() if re.match(r"\| (?!---|section|signature)", line)
+    ]
+    assert len(rows) > 60
+    for row in rows:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(cells) in {3, 4}, row
+        assert any(cells[1:]), row

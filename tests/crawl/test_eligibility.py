@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 import scrapy
-from crawl_spiders import Visit
+from crawl_spiders import Copies, Default, Follow, Visit
 from site_server import Answer, page, text
 
 
@@ -36,9 +36,8 @@ def test_a_status_is_judged_if_a_callback_sees_it(crawl, site, spider, settings)
     # Allowed codes given as text match none: Scrapy compares them with a number.
     unseen = (spider, settings) in [(Visit, {}), (Visit, {"HTTPERROR_ALLOWED_CODES": "404"})]
     assert outcome.notes == (["/a/1"] if unseen else ["/other"])
-    counted = outcome.counted()
-    counts = [counted[name] for name in ("pages/checked", "unjudged/not-html", "pages/new")]
-    assert counts == [3 - unseen, 1, 1]
+    assert outcome.pages("checked", "new") == [3 - unseen, 1]
+    assert outcome.counted()["unjudged/not-html"] == 1
 
 
 class Post(Visit):
@@ -58,13 +57,11 @@ def test_a_form_is_no_page_nor_is_where_it_leads(crawl, site, other, paths, deli
     outcome = crawl(Post, *paths)
     assert outcome.notes == delivered
     dropped = len(paths) - len(delivered)
-    counted = outcome.counted()
-    assert counted["pages/checked"] == 3
-    assert (counted["pages/new"], counted.get("pages/dropped", 0)) == (2 - dropped, dropped)
+    assert outcome.pages("checked", "new", "dropped") == [3, 2 - dropped, dropped]
 
 
-class Inline(Visit):
-    """Downloads a page inline, in two ways, before its own pages."""
+class Inline(Default):
+    """Downloads a page inline, in two ways, before its own pages; they have no callback either."""
 
     async def page(self, response):
         self.note(response)
@@ -74,20 +71,11 @@ class Inline(Visit):
                 assert "neardup" not in inline.meta
                 self.note(inline)
 
-    def request(self, response, path, priority):
-        # The default callback, as a request for an inline download has.
-        return scrapy.Request(response.urljoin(path), priority=priority)
-
-    def parse(self, response):
-        if self.path_of(response) == "/start.json":
-            return super().parse(response)
-        return self.page(response)
-
 
 def test_an_inline_download_is_no_page(crawl):
     outcome = crawl(Inline, "/first.json", "/a/1", "/a/3")
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/2", "/first.json"]
-    assert outcome.counted()["pages/dropped"] == 1
+    assert outcome.pages("dropped") == [1]
 
 
 class Media(Visit):
@@ -112,18 +100,13 @@ def test_media_and_robots_txt_are_no_pages(crawl, site, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "unjudged"), [
-    ("application/json", True),
-    ("application/xml", True),
-    ("text/xml", True),
-    ("text/plain", True),
-    ("application/octet-stream", True),
-    ("application/xhtml+xml", False),
-    ("text/html", False),
+    ("application/json", True), ("application/xml", True), ("text/xml", True),
+    ("text/plain", True), ("application/octet-stream", True),
+    ("application/xhtml+xml", False), ("text/html", False),
 ])  # fmt: skip
 def test_only_html_is_judged(crawl, site, kind, unjudged):
-    for path in "/x", "/y":
-        body = b"\x00\x01" if kind.endswith("stream") else page(text("a"))
-        site.routes[path] = Answer(body, headers={"Content-Type": kind})
+    body = b"\x00\x01" if kind.endswith("stream") else page(text("a"))
+    site.routes |= dict.fromkeys(("/x", "/y"), Answer(body, headers={"Content-Type": kind}))
     outcome = crawl(Visit, "/x", "/y")
     assert outcome.notes == (["/x", "/y"] if unjudged else ["/x"])
     # The start request is JSON as well.
@@ -150,30 +133,12 @@ def test_empty_and_unreadable_pages_are_delivered(crawl, site):
     assert outcome.counted()["unjudged/too-complex"] == 2
 
 
-class Copies(Visit):
-    """The pages that its pages lead to copy their meta."""
-
-    def page(self, response):
-        self.note(response)
-        for href in response.css("a::attr(href)").getall():
-            yield response.follow(href, self.page, meta=response.meta)
-
-
-class Each(Visit):
-    """Each page of the chain has a meta of its own."""
-
-    def page(self, response):
-        self.note(response)
-        for href in response.css("a::attr(href)").getall():
-            yield self.request(response, href, 0)
-
-
 @pytest.mark.parametrize(("spider", "meta", "delivered", "counts"), [
     (Copies, {"neardup_skip": True}, 2,
      {"unjudged/skipped": 1, "pages/new": 1, "pages/dropped": 1}),
     (Copies, {"neardup_skip": "all"}, 4, {"unjudged/skipped": 4}),
-    (Each, {"neardup_skip": True}, 4, {"unjudged/skipped": 4}),
-    (Each, {"neardup_keep": True}, 4, {"pages/new": 1, "pages/kept-start": 3}),
+    (Follow, {"neardup_skip": True}, 4, {"unjudged/skipped": 4}),  # each has a meta of its own
+    (Follow, {"neardup_keep": True}, 4, {"pages/new": 1, "pages/kept-start": 3}),
 ])  # fmt: skip
 def test_one_page_is_skipped_or_all_that_it_leads_to(
     crawl, site, *, spider, meta, delivered, counts
@@ -210,13 +175,12 @@ def test_a_callable_that_returns_nothing_of_use_leaves_pages_unjudged(crawl, nam
 
 
 def test_pages_are_compared_within_their_category(crawl, site):
-    for path in ("/a/x", "/b/y", "/a/z"):
-        site.routes[path] = page(text("shared"))
-    site.routes["/"] = page(text("shared"))
+    paths = "/a/x", "/b/y", "/a/z", "/"
+    site.routes |= dict.fromkeys(paths, page(text("shared")))
     settings = {"NEARDUP_SCOPE": "crawl_texts.first_letter"}
-    outcome = crawl(Visit, "/a/x", "/b/y", "/a/z", "/", settings=settings, errors=True)
+    outcome = crawl(Visit, *paths, settings=settings, errors=True)
     assert outcome.notes == ["/a/x", "/b/y", "/"]
-    assert outcome.counted()["pages/new"] == 2
+    assert outcome.pages("new") == [2]
     assert outcome.counted()["unjudged/text-error"] == 1
     [error] = outcome.logged("ERROR")
     assert "The NEARDUP_SCOPE callable failed for" in error

@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from crawl_stores import ToyStore
+from crawl_stores import JOURNAL, ToyStore
 
 from scrapy_neardup.crawl.circuitbreaker import (
     FAILURES_IN_A_ROW,
@@ -20,20 +20,14 @@ pytestmark = pytest.mark.jumping
 
 
 class Bench:
-    """A guarded toy store, what it was asked, and the failures that were reported."""
+    """A guarded toy store, and the failures that were reported."""
 
     def __init__(self, ways, timeout=0.01):
+        JOURNAL.clear()
         self.failures = []
         self.toy = ToyStore(f"toy:{ways}", StoreOptions())
         self.toy.uri = URI
         self.store = GuardedStore(self.toy, URI, timeout=timeout, on_failure=self.failures.append)
-        self.made = 0
-        self._check = self.toy.check_and_add
-        self.toy.check_and_add = self.counted
-
-    async def counted(self, page, decide):
-        self.made += 1
-        return await self._check(page, decide)
 
     async def outcome(self):
         """Return why a check failed, or its decision."""
@@ -42,9 +36,11 @@ class Bench:
         except StoreCallFailedError as error:
             return "shows a secret" if "secret" in str(error) else error.reason
 
+    async def outcomes(self, number):
+        return [await self.outcome() for _ in range(number)]
 
-async def outcomes(bench, number):
-    return [await bench.outcome() for _ in range(number)]
+    async def at_once(self, number):
+        return sorted(await asyncio.gather(*(self.outcome() for _ in range(number))))
 
 
 @pytest.mark.parametrize(("ways", "reason"), [
@@ -54,12 +50,12 @@ async def outcomes(bench, number):
 ])  # fmt: skip
 async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason):
     bench = Bench(ways)
-    assert await outcomes(bench, 6) == [reason] * 3 + [Reason.PAUSED] * 3
-    assert bench.made == len(bench.failures) == 3
+    assert await bench.outcomes(6) == [reason] * 3 + [Reason.PAUSED] * 3
+    assert len(JOURNAL) == len(bench.failures) == 3  # it was asked no more
     await asyncio.sleep(FIRST_PAUSE_SECONDS)
     # One probe, which fails: twice as long.
-    assert await outcomes(bench, 3) == [reason] + [Reason.PAUSED] * 2
-    assert bench.made == 4
+    assert await bench.outcomes(3) == [reason] + [Reason.PAUSED] * 2
+    assert len(JOURNAL) == 4
     await asyncio.sleep(FIRST_PAUSE_SECONDS)
     assert await bench.outcome() == Reason.PAUSED
     await asyncio.sleep(FIRST_PAUSE_SECONDS)
@@ -83,36 +79,33 @@ async def test_pauses_grow_up_to_a_bound_and_a_success_ends_them():
 
 async def test_pages_wait_for_the_end_of_a_pause():
     bench = Bench("fail=check,recover=3", timeout=2)
-    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
-    found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
-    assert sorted(found) == ["new"] + ["seen"] * 9
+    assert await bench.outcomes(3) == [Reason.STORE_ERROR] * 3
+    assert await bench.at_once(10) == ["new"] + ["seen"] * 9
     assert len(bench.failures) == 3
 
 
 async def test_pages_wait_no_longer_than_the_timeout():
     bench = Bench("fail=check", timeout=2.5 * FIRST_PAUSE_SECONDS)
-    await outcomes(bench, 3)
+    await bench.outcomes(3)
     start = asyncio.get_running_loop().time()
     # After the first probe the next one is too far off.
-    found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
-    assert sorted(found) == [Reason.PAUSED] * 9 + [Reason.STORE_ERROR]
+    assert await bench.at_once(10) == [Reason.PAUSED] * 9 + [Reason.STORE_ERROR]
     took = asyncio.get_running_loop().time() - start
     assert took == pytest.approx(FIRST_PAUSE_SECONDS)
 
 
 async def test_only_failures_in_a_row_count():
     bench = Bench("fail=check,recover=2")
-    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["new"]
+    assert await bench.outcomes(3) == [Reason.STORE_ERROR] * 2 + ["new"]
     bench.toy.left = 2
-    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["seen"]
+    assert await bench.outcomes(3) == [Reason.STORE_ERROR] * 2 + ["seen"]
 
 
 async def test_there_is_one_probe_at_a_time():
     bench = Bench("hang=check")
-    await outcomes(bench, 3)
+    await bench.outcomes(3)
     await asyncio.sleep(FIRST_PAUSE_SECONDS)
-    reasons = await asyncio.gather(*(bench.outcome() for _ in range(5)))
-    assert sorted(reasons) == [Reason.PAUSED] * 4 + [Reason.TIMEOUT]
+    assert await bench.at_once(5) == [Reason.PAUSED] * 4 + [Reason.TIMEOUT]
 
 
 @pytest.mark.parametrize("verb", ["forget", "confirm"])
@@ -138,7 +131,7 @@ async def test_the_notice_board_is_behind_the_same_guard():
     bench = Bench("fail=check")
     await bench.store.open()
     assert await bench.store.exchange("topic", "member", b"value") == [b"value"]
-    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
+    assert await bench.outcomes(3) == [Reason.STORE_ERROR] * 3
     with pytest.raises(StoreCallFailedError) as raised:
         await bench.store.exchange("topic", "member", b"value")
     assert raised.value.reason is Reason.PAUSED

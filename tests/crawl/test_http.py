@@ -2,7 +2,8 @@
 
 import gzip
 
-from crawl_spiders import Again, Visit
+import pytest
+from crawl_spiders import Again, Default, Visit
 from site_server import Answer, page, text
 
 
@@ -11,21 +12,10 @@ def redirect(path):
 
 
 def test_a_redirect_is_judged_where_it_ends(crawl, site):
-    site.routes["/here"] = redirect("/a/1")
-    site.routes["/there"] = redirect("/a/2")
+    site.routes |= {"/here": redirect("/a/1"), "/there": redirect("/a/2")}
     outcome = crawl(Again, "/here", "/a/1", "/there")
     assert outcome.notes == ["/a/1", "/a/1"]
-    counted = outcome.counted()
-    assert [counted[f"pages/{what}"] for what in ("new", "seen", "dropped")] == [1, 1, 1]
-
-
-class Default(Again):
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(callback=None)
-
-    def parse(self, response):
-        at_start = self.path_of(response) == "/start.json"
-        return super().parse(response) if at_start else self.page(response)
+    assert outcome.pages("new", "seen", "dropped") == [1, 1, 1]
 
 
 def test_redirects_and_retries_of_the_default_callback_are_judged(crawl, site):
@@ -38,25 +28,23 @@ def test_redirects_and_retries_of_the_default_callback_are_judged(crawl, site):
     assert outcome.counted()["pages/dropped"] == 2
 
 
-def test_a_page_that_refreshes_to_another_is_no_page(crawl, site):
-    refresh = '<meta http-equiv="refresh" content="0; url=/b/1">'
-    site.routes["/other"] = page(text("a"), head=refresh)
-    assert crawl(Visit, "/other", "/a/1").notes == ["/b/1", "/a/1"]
+REFRESHES = page(text("a"), head='<meta http-equiv="refresh" content="0; url=/b/1">')
+PACKED = gzip.compress(page(text("a")).encode(), mtime=0)
 
 
-def test_compressed_pages_are_judged(crawl, site):
-    body = gzip.compress(page(text("a")).encode(), mtime=0)
-    site.routes["/packed"] = Answer(body, headers={"Content-Encoding": "gzip"})
-    assert crawl(Visit, "/packed", "/a/1").notes == ["/packed"]
+@pytest.mark.parametrize(("other", "delivered"), [
+    (REFRESHES, ["/b/1", "/a/1"]),
+    (Answer(PACKED, headers={"Content-Encoding": "gzip"}), ["/other"]),
+])  # fmt: skip
+def test_a_page_that_refreshes_is_no_page_and_a_compressed_one_is(crawl, site, other, delivered):
+    site.routes["/other"] = other
+    assert crawl(Visit, "/other", "/a/1").notes == delivered
 
 
 def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
     settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
-    first = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings)
-    requests = len(site.requests)
-    second = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings)
-    assert len(site.requests) == requests
-    assert second.stats["httpcache/hit"] == 4
+    first, second = (crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings) for _ in range(2))
+    assert len(site.requests) == second.stats["httpcache/hit"] == 4
     assert first.notes == second.notes == ["/a/1", "/b/1"]
     assert first.counted() == second.counted()
 

@@ -29,6 +29,7 @@ class Walk(Visit):
         links = response.css("a[href^='/']::attr(href)") if response.body != b"{}" else ()
         for place, href in enumerate(link.get() for link in links):
             yield scrapy.Request(response.urljoin(href), self.page, priority=-place)
+        self.fail_for(response)
 
 
 def linked(group, *paths):
@@ -37,9 +38,16 @@ def linked(group, *paths):
     return page(text(group, words=80) + f"<p>{links}</p>")
 
 
-def serve(site, tree):
-    for path, (group, *links) in tree.items():
-        site.routes[path] = linked(group, *links)
+@pytest.fixture
+def walk(crawl, site):
+    """Serve pages of (group, links), and walk from some of them, one request at a time."""
+
+    def run(tree, *paths, spider=Walk, fails=(), **settings):
+        site.routes = {path: linked(*shown) for path, shown in tree.items()} | site.routes
+        settings = ONE | settings
+        return crawl(spider, *paths, settings=settings, fails=fails, errors=bool(fails))
+
+    return run
 
 
 def counted(outcome):
@@ -50,31 +58,25 @@ def editions(number, unique):
     """Return a site of two editions with one start page text; the second has pages of its own."""
     tree = {}
     for edition in ("1", "2"):
-        paths = [f"/{edition}/{each}" for each in range(number)]
-        tree[f"/{edition}/"] = ("start", *paths)
-        for each, path in enumerate(paths):
-            own = f"{edition} {each}" if unique else f"{each}"
-            tree[path] = (own,)
+        own = {f"/{edition}/{each}": (f"{edition * unique} {each}",) for each in range(number)}
+        tree |= {f"/{edition}/": ("start", *own)} | own
     return tree
 
 
-def test_what_dropped_pages_alone_lead_to_is_found(crawl, site):
-    serve(site, editions(12, unique=True))
-    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+def test_what_dropped_pages_alone_lead_to_is_found(walk):
+    outcome = walk(editions(12, unique=True), "/1/", "/2/")
     assert {f"/2/{each}" for each in range(12)} <= set(outcome.notes)
     items = [item["path"] for item in outcome.items]
     assert "/2/" in outcome.notes  # its callback ran
     assert "/2/" not in items  # and its items were withheld
     stats = counted(outcome)
-    assert (stats["asked"], stats["remembered"]) == (1, 12)
-    assert stats["released"] == 12 - SAMPLE
+    assert (stats["asked"], stats["remembered"], stats["released"]) == (1, 12, 12 - SAMPLE)
     assert outcome.counted()["experiments/links"] == SAMPLE
     assert outcome.counted()["items/dropped"] == 1
 
 
-def test_where_they_lead_to_nothing_new_a_few_are_asked_for(crawl, site):
-    serve(site, editions(40, unique=False))
-    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+def test_where_they_lead_to_nothing_new_a_few_are_asked_for(walk, site):
+    outcome = walk(editions(40, unique=False), "/1/", "/2/")
     assert not [item for item in outcome.items if item["path"].startswith("/2/")]
     stats = counted(outcome)
     assert stats["remembered"] == 40
@@ -83,17 +85,16 @@ def test_where_they_lead_to_nothing_new_a_few_are_asked_for(crawl, site):
     assert len(made) == stats["checked"] + SAMPLE == 40  # of so few all are needed
 
 
-def test_the_callback_of_a_dropped_page_whose_links_are_met_never_runs(crawl, site):
+def test_the_callback_of_a_dropped_page_whose_links_are_met_never_runs(walk):
     tree = {"/1/": ("start", "/a", "/b"), "/2/": ("start", "/b", "/a", "/2/#top")}
-    serve(site, tree | {"/a": ("a",), "/b": ("b",)})
-    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+    outcome = walk(tree | {"/a": ("a",), "/b": ("b",)}, "/1/", "/2/")
     assert sorted(outcome.notes) == ["/1/", "/a", "/b"]
     assert not set(counted(outcome)) & {"asked", "remembered"}
 
 
-def test_links_to_hosts_that_nobody_requests_are_none_of_it(crawl, site):
-    serve(site, {"/1/": ("start",), "/2/": ("start", "http://elsewhere.example/new")})
-    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
+def test_links_to_hosts_that_nobody_requests_are_none_of_it(walk):
+    tree = {"/1/": ("start",), "/2/": ("start", "http://elsewhere.example/new")}
+    outcome = walk(tree, "/1/", "/2/")
     assert outcome.notes == ["/1/"]
     assert "asked" not in counted(outcome)
 
@@ -109,22 +110,16 @@ class Follow(Walk):
             yield scrapy.Request(link.url, self.page, priority=-place)
 
 
-def test_links_to_hosts_that_the_spider_allows_are_new(crawl, site):
+@pytest.mark.parametrize("areas", [False, True])
+def test_links_to_hosts_that_the_spider_allows_are_new_and_areas_are_links(walk, site, areas):
     other = site.url.replace("127.0.0.1", "localhost")
     below = [f"/docs/{number}" for number in range(5)]
     tree = {"/1/": ("start",), "/2/": ("start", f"{other}/docs/"), "/docs/": ("docs", *below)}
-    serve(site, tree | {path: (path,) for path in below})
-    crawl(Follow, "/1/", "/2/", settings=ONE)
+    if areas:
+        drawn = "".join(f'<area href="{path}">' for path in ("/docs/", *below))
+        site.routes["/2/"] = page(text("start", words=80) + f"<map>{drawn}</map>")
+    walk(tree | {path: (path,) for path in below}, "/1/", "/2/", spider=Follow)
     assert {"/docs/", *below} <= set(site.requests)
-
-
-def test_areas_of_maps_are_links(crawl, site):
-    below = [f"/map/{number}" for number in range(5)]
-    serve(site, {"/1/": ("start",)} | {path: (path,) for path in below})
-    areas = "".join(f'<area href="{path}">' for path in below)
-    site.routes["/2/"] = page(text("start", words=80) + f"<map>{areas}</map>")
-    crawl(Follow, "/1/", "/2/", settings=ONE)
-    assert set(below) <= set(site.requests)
 
 
 class Choosing(Walk):
@@ -136,34 +131,30 @@ class Choosing(Walk):
                 yield each
 
 
-def test_pages_whose_links_the_callback_leaves_aside_test_nothing(crawl, site):
+def test_pages_whose_links_the_callback_leaves_aside_test_nothing(walk):
     number = ENOUGH + 4
     tree = {f"/docs/{each}": (f"page {each}",) for each in range(number)}
     tree |= {f"/docs/{each}/print": (f"page {each}", f"/docs/{each}?format=pdf")
              for each in range(number)}  # fmt: skip
-    own = {f"/docs/v{version}": [f"/v/{version}/{each}" for each in range(9)]
-           for version in range(8)}  # fmt: skip
-    tree |= {path: ("start", *below) for path, below in own.items()}
-    for below in own.values():
-        tree |= {path: (path,) for path in below}
-    serve(site, tree)
-    paths = [path for path in tree if path.startswith("/docs/")]
-    outcome = crawl(Choosing, *sorted(paths), settings=ONE)
-    assert {path for below in own.values() for path in below} <= set(outcome.notes)
+    versions = range(8)
+    own = {version: [f"/v/{version}/{each}" for each in range(9)] for version in versions}
+    tree |= {f"/docs/v{version}": ("start", *own[version]) for version in versions}
+    paths = sorted(tree)
+    tree |= {path: (path,) for below in own.values() for path in below}
+    outcome = walk(tree, *paths, spider=Choosing)
+    assert tree.keys() - set(paths) <= set(outcome.notes)
     assert counted(outcome)["asked"] <= NEEDED + number // EVERY + len(own)
 
 
-@pytest.mark.parametrize(("settings", "runs", "finds"), [
-    ({"NEARDUP_LINKS": "withhold"}, False, False),
-    ({"NEARDUP_LINKS": "follow"}, True, True),
-    ({"NEARDUP_EXPERIMENTS": 0}, True, True),
-    ({"NEARDUP_LINKS": "withhold", "NEARDUP_EXPERIMENTS": 0}, False, False),
+@pytest.mark.parametrize(("settings", "runs"), [
+    ({"NEARDUP_LINKS": "withhold"}, False), ({"NEARDUP_LINKS": "follow"}, True),
+    ({"NEARDUP_LINKS": "withhold", "NEARDUP_EXPERIMENTS": 0}, False),
+    ({"NEARDUP_EXPERIMENTS": 0}, True),
 ])  # fmt: skip
-def test_links_are_withheld_or_followed_unasked(crawl, site, settings, runs, finds):
-    serve(site, editions(6, unique=True))
-    outcome = crawl(Walk, "/1/", "/2/", settings=ONE | settings)
-    assert ("/2/" in outcome.notes) == runs
-    assert {f"/2/{each}" in outcome.notes for each in range(6)} == {finds}
+def test_links_are_withheld_or_followed_unasked(walk, settings, runs):
+    outcome = walk(editions(6, unique=True), "/1/", "/2/", **settings)
+    found = [path in outcome.notes for path in ("/2/", *(f"/2/{each}" for each in range(6)))]
+    assert found == [runs] * 7
     assert not [item for item in outcome.items if item["path"] == "/2/"]
     assert not set(counted(outcome)) & {"asked", "remembered"}
 
@@ -173,47 +164,33 @@ class Errback(Walk):
         self.notes.append({"failed": failure.request.url.removeprefix(self.site)})
 
 
-def test_the_errback_hears_only_of_dropped_pages_whose_callback_doesnt_run(crawl, site):
-    serve(site, editions(3, unique=True) | {"/3/": ("start",)})
-    outcome = crawl(Errback, "/1/", "/2/", "/3/", settings=ONE)
+def test_the_errback_hears_only_of_dropped_pages_whose_callback_doesnt_run(walk):
+    tree = editions(3, unique=True) | {"/3/": ("start",)}
+    outcome = walk(tree, "/1/", "/2/", "/3/", spider=Errback)
     assert [note for note in outcome.notes if isinstance(note, dict)] == [{"failed": "/3/"}]
 
 
-class Failing(Walk):
-    def page(self, response):
-        yield from super().page(response)
-        if response.url.endswith("/2/"):
-            raise ValueError("as it happens")
-
-
-def test_what_a_failing_callback_has_yielded_is_asked_for_all_the_same(crawl, site):
-    serve(site, editions(6, unique=True))
-    outcome = crawl(Failing, "/1/", "/2/", settings=ONE, errors=True)
+def test_what_a_failing_callback_has_yielded_is_asked_for_all_the_same(walk):
+    outcome = walk(editions(6, unique=True), "/1/", "/2/", fails=["/2/"])
     assert {f"/2/{each}" for each in range(6)} <= set(outcome.notes)
 
 
-def test_a_page_that_cannot_be_judged_counts_as_new(crawl, site):
-    tree = editions(6, unique=True)
-    serve(site, tree)
-    for each in range(6):
-        site.routes[f"/2/{each}"] = EMPTY
-    outcome = crawl(Walk, "/1/", "/2/", settings=ONE)
-    assert {f"/2/{each}" for each in range(6)} <= set(site.requests)
+def test_a_page_that_cannot_be_judged_counts_as_new(walk, site):
+    own = {f"/2/{each}": EMPTY for each in range(6)}
+    site.routes |= own
+    outcome = walk(editions(6, unique=True), "/1/", "/2/")
+    assert own.keys() <= set(site.requests)
     assert counted(outcome)["remembered"] == 6
 
 
-def test_a_claim_that_the_last_pages_contradict_hides_no_link(crawl, site):
+def test_a_claim_that_the_last_pages_contradict_hides_no_link(walk):
     """With ``report``, the default, claims learn from many pages at once."""
     tree = {}
     for number in range(LESSON // 2):
         tree |= {f"/p/{number}": (f"{number}",), f"/p/{number}?sid={number}": (f"{number}",)}
     last = {"/a": ("start", "/copy"), "/b": ("start", "/copy", "/c", "/p/1?sid=new"), "/c": ("0",)}
-    serve(
-        site,
-        tree | last | {"/copy": ("1",), "/p/1?sid=new": ("own",), "/p/2?sid=new": ("own too",)},
-    )
-    paths = [*tree, "/a", "/b", "/p/2?sid=new"]
-    outcome = crawl(Walk, *paths, settings=ONE | {"NEARDUP_URLS": "report"})
+    last |= {"/copy": ("1",), "/p/1?sid=new": ("own",), "/p/2?sid=new": ("own too",)}
+    outcome = walk(tree | last, *tree, "/a", "/b", "/p/2?sid=new", NEARDUP_URLS="report")
     assert outcome.counted(ours="neardup/urls/")["rules-begun"]
     assert "/p/1?sid=new" in outcome.notes
 
@@ -225,11 +202,10 @@ def lists(number):
     return tree | {f"/copy/{each}": ("real",) for each in range(1, number)} | {"/real": ("real",)}
 
 
-def test_once_it_is_confirmed_one_page_of_twenty_is_asked(crawl, site):
+def test_once_it_is_confirmed_one_page_of_twenty_is_asked(walk):
     number = NEEDED + ENOUGH + 5 * EVERY
-    serve(site, lists(number))
     paths = [f"/list/{each}" for each in range(number)]
-    outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 1})
+    outcome = walk(lists(number), "/real", *paths, NEARDUP_EXPERIMENTS=1)
     asked = counted(outcome)["asked"]
     assert ENOUGH <= asked < ENOUGH + 5  # of each page one link, and the rest before the end
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
@@ -245,11 +221,10 @@ def exceptions(number):
     return tree | {f"/copy/{each}": (f"own {each}",) for each in range(NEEDED + 2, number)}
 
 
-def test_pages_that_were_not_asked_are_requested_again_once_one_leads_to_news(crawl, site):
+def test_pages_that_were_not_asked_are_requested_again_once_one_leads_to_news(walk):
     number = NEEDED + 2 * EVERY
-    serve(site, exceptions(number))
     paths = [f"/list/{each}" for each in range(number)]
-    outcome = crawl(Errback, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 1})
+    outcome = walk(exceptions(number), "/real", *paths, spider=Errback, NEARDUP_EXPERIMENTS=1)
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     delivered = [item["path"] for item in outcome.items]
     assert {f"/copy/{each}" for each in range(NEEDED + 2, number)} <= set(delivered)
@@ -259,35 +234,33 @@ def test_pages_that_were_not_asked_are_requested_again_once_one_leads_to_news(cr
     assert len(failed) == len(set(failed)) > 0  # no errback hears of a page twice
 
 
-def test_a_link_with_parameters_that_no_sample_had_is_asked_whatever_is_known(crawl, site):
+def test_a_link_with_parameters_that_no_sample_had_is_asked_whatever_is_known(walk):
     number = NEEDED + 5
     tree = lists(number)
     tree |= {f"/list/{number}": ("list", "/week?of=1"), "/week?of=1": ("one", "/week?of=2")}
-    serve(site, tree | {"/week?of=2": ("two",)})
+    tree["/week?of=2"] = ("two",)
     paths = [f"/list/{each}" for each in range(number + 1)]
-    outcome = crawl(Walk, "/real", *paths, settings=ONE | {"NEARDUP_EXPERIMENTS": 0.5})
+    outcome = walk(tree, "/real", *paths, NEARDUP_EXPERIMENTS=0.5)
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     assert {"/week?of=1", "/week?of=2"} <= set(outcome.notes)
 
 
-def test_experiments_have_a_budget_and_the_end_of_the_crawl_asks_for_what_lacks(crawl, site):
-    serve(site, lists(40))
+def test_experiments_have_a_budget_and_the_end_of_the_crawl_asks_for_what_lacks(walk, site):
     paths = [f"/list/{each}" for each in range(40)]
-    outcome = crawl(Walk, "/real", *paths, settings=ONE)
+    outcome = walk(lists(40), "/real", *paths)
     assert outcome.counted()["experiments/links"] <= HANDFUL
     made = {path for path in site.requests if path.startswith("/copy/")}
     assert len(made) == 39 < ENOUGH  # of so few all are needed
 
 
-def test_a_copy_with_new_links_counts_once_one_of_these_leads_to_a_copy(crawl, site):
+def test_a_copy_with_new_links_counts_once_one_of_these_leads_to_a_copy(walk, site):
     number = 2 * ENOUGH
     tree = lists(number)
     for each in range(1, number):
         tree[f"/copy/{each}"] = ("real", f"/deep/{each}")
         tree[f"/deep/{each}"] = ("real", f"/deeper/{each}")
         tree[f"/deeper/{each}"] = ("real",)
-    serve(site, tree)
-    outcome = crawl(Walk, "/real", *(f"/list/{each}" for each in range(number)), settings=ONE)
+    outcome = walk(tree, "/real", *(f"/list/{each}" for each in range(number)))
     made = {path for path in site.requests if path.startswith(("/copy/", "/deep"))}
     assert len([path for path in made if path.startswith("/deep/")]) >= LENT
     assert ENOUGH <= len(made) <= ENOUGH + HANDFUL
@@ -303,21 +276,16 @@ class Pausing(Walk):
             raise CloseSpider("a pause")
 
 
-def test_what_is_remembered_goes_on_after_a_pause(crawl, site, tmp_path):
+def test_what_is_remembered_goes_on_after_a_pause(walk, tmp_path):
     tree = editions(30, unique=False)
     tree["/2/29"] = ("a page of its own",)
-    serve(site, tree)
-    settings = ONE | {"JOBDIR": str(tmp_path)}
-    first = crawl(Pausing, "/1/", "/2/", settings=settings)
+    first = walk(tree, "/1/", "/2/", spider=Pausing, JOBDIR=str(tmp_path))
     assert first.reason == "a pause"
     assert counted(first)["remembered"] == 30
     assert (tmp_path / "neardup.claims").exists()
-    outcome = crawl(Walk, settings=settings)
+    outcome = walk(tree, JOBDIR=str(tmp_path))
     assert "/2/29" in outcome.notes
     assert counted(outcome)["checked"]
-
-
-# ---- its parts -----------------------------------------------------------------------------
 
 
 def test_a_filter_forgets_no_url():

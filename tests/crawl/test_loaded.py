@@ -1,10 +1,9 @@
 """What a crawl loads of the package: little, and nothing that no setting asks for."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import python
 from redis_servers import shared_server
 
 import scrapy_neardup
@@ -47,10 +46,7 @@ def loaded(site):
 
     def run(**settings):
         pairs = [f"{name}={value}" for name, value in settings.items()]
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", CRAWL, site.url, *pairs],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        done = python("-P", "-c", CRAWL, site.url, *pairs, check=True)
         files = map(Path, filter(None, done.stdout.splitlines()))
         return {file.relative_to(PACKAGE).as_posix() for file in files if file.suffix == ".py"}
 

@@ -10,14 +10,14 @@ from site_server import page, text
 
 def months(site, number):
     """Serve months that differ in little, and texts that differ in all."""
-    paths = [f"/month/{each}" for each in range(number)]
-    for each, path in enumerate(paths):
-        own = " ".join(f"{word}{each}" for word in ("january", "friday"))
-        site.routes[path] = page(text("the same", words=200) + f"<p>{own}</p>")
-    threads = [f"/thread/{each}" for each in range(number)]
-    for path in threads:
-        site.routes[path] = page(text("the same", words=100) + text(path, words=100))
-    return [path for both in zip(threads, paths, strict=True) for path in both]
+    same, half = (text("the same", words=words) for words in (200, 100))
+    paths = []
+    for each in range(number):
+        thread, month = f"/thread/{each}", f"/month/{each}"
+        site.routes[thread] = page(half + text(thread, words=100))
+        site.routes[month] = page(f"{same}<p>january{each} friday{each}</p>")
+        paths += [thread, month]
+    return paths
 
 
 BUDGET = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from audits import verdicts
+from audits import events, verdicts
 from crawl_spiders import Visit
 from site_server import page, text
 
@@ -98,19 +98,20 @@ def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warne
     assert warned(ads(action="flag") * 3) == [message]
 
 
-def test_pages_of_one_path_count_if_a_parameter_tells_them_apart(warned):
-    assert len(warned(ads("/cars?id={}", url="/cars?id=0"))) == 1
-    assert len(warned(ads("/product?sid=a{}", url="/product"))) == 1  # whatever its name
-    assert warned(ads("/product", url="/product")) == []
-
-
-def test_a_page_that_names_its_own_address_is_no_other_page(warned):
-    missing = [(f"/old/{city}", duplicate(text=f"no /old/{city} here")) for city in CITIES]
-    assert warned(missing) == []
-
-
-def test_pages_of_different_groups_are_not_compared(warned):
-    assert warned([pair for n in range(5) for pair in ads(cities=CITIES[n : n + 3], of=n)]) == []
+@pytest.mark.parametrize(("pages", "count"), [
+    # Pages of one path count if a parameter tells them apart, whatever its name.
+    (ads("/cars?id={}", url="/cars?id=0"), 1),
+    (ads("/product?sid=a{}", url="/product"), 1),
+    (ads("/product", url="/product"), 0),
+    # A page that names its own address is no other page.
+    ([(f"/old/{city}", duplicate(text=f"no /old/{city} here")) for city in CITIES], 0),
+    # Pages of different groups are not compared.
+    ([pair for n in range(5) for pair in ads(cities=CITIES[n : n + 3], of=n)], 0),
+    # Many pages that were named are not told of again.
+    (ads(cities=[f"Town{number}" for number in range(3 * MANY_REPEATS)]), 1),
+])  # fmt: skip
+def test_which_groups_differ_in_a_few_words(warned, pages, count):
+    assert len(warned(pages)) == count
 
 
 def test_what_a_group_differs_in_is_returned_whether_or_not_it_is_logged():
@@ -119,11 +120,6 @@ def test_what_a_group_differs_in_is_returned_whether_or_not_it_is_logged():
     told = [warnings.page(HOST + path, judged) for group in groups for path, judged in group]
     assert sum(difference is not None for difference in told) == len(groups)
     assert len(warnings._warned["differ"]) == MAX_WARNINGS
-
-
-def test_many_pages_that_were_named_are_not_told_of_again(warned):
-    cities = [f"Town{number}" for number in range(3 * MANY_REPEATS)]
-    assert len(warned(ads(cities=cities))) == 1
 
 
 def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
@@ -195,19 +191,17 @@ def test_the_sum(caplog):
     )
 
 
-def test_a_crawl_names_what_a_group_differs_in(crawl, site, tmp_path):
-    for number, city in enumerate(CITIES):
-        site.routes[f"/jobs/{number}"] = page(f"{text('ad', words=500)} Work in {city}", title="")
-    audit = tmp_path / "audit.jsonl"
-    paths = [f"/jobs/{number}" for number in range(len(CITIES))]
-    outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(audit)})
+def test_a_crawl_names_what_a_group_differs_in(crawl, site, audit):
+    jobs = {f"/jobs/{number}": page(f"{text('ad', words=500)} Work in {city}", title="")
+            for number, city in enumerate(CITIES)}  # fmt: skip
+    site.routes |= jobs
+    outcome = crawl(Visit, *jobs, settings={"NEARDUP_AUDIT": str(audit)})
     [warning] = outcome.logged("WARNING", patternwarnings.__name__)
     assert "differ in a few words (Munich, Hamburg, Bonn)" in warning
-    lines = verdicts(audit)
-    [event] = [line for line in lines if line.get("event") == "differ"]
+    [event] = events(audit, "differ")
     assert event["of"] == f"{site.url}/jobs/0"
     assert event["difference"] == "a few words (Munich, Hamburg, Bonn)"
-    assert "text" not in lines[-1]
+    assert "text" not in verdicts(audit)[-1]
     [told] = outcome.logged("INFO", patternwarnings.__name__)
     assert told == (
         "Near-duplicates: 4 of 6 pages; groups: 1; dropped: 4; most frequent pattern: /jobs/N (4);"

@@ -91,16 +91,20 @@ class Crawl:
         assert sum(map(len, self.ended.values())) == len(self.fates)
         return self
 
-    async def page(self, fate):
-        page = Page(id=fate.page_id, fingerprint=fate.content, exact=True)
-        await turns(fate.arrives)
+    async def judged(self, visit, fingerprint):
+        """Ask the store about a page, and return its verdict."""
+        await self.pending.begin(visit)
+        self.checks += 1
+        page = Page(id=visit.page_id, fingerprint=fingerprint, exact=True)
+        verdict = await self.store.check_and_add(page)
+        self.pending.answered(visit, verdict)
+        return verdict
 
+    async def page(self, fate):
+        await turns(fate.arrives)
         visit, ending = Visit(fate.page_id), Ending.GONE
         while ending is Ending.GONE:
-            await self.pending.begin(visit)
-            self.checks += 1
-            verdict = await self.store.check_and_add(page)
-            self.pending.answered(visit, verdict)
+            verdict = await self.judged(visit, fate.content)
             action, ending = KEEP, Ending.KEPT
             if verdict.is_duplicate:
                 action = DROP
@@ -194,10 +198,7 @@ async def test_a_page_that_was_processed_confirms_no_other_content_of_its_own():
     crawl = Crawl([])
     await crawl.store.open()
     await crawl.page(Fate(1, 0, 0, fails=False))
-    visit = Visit(0)
-    await crawl.pending.begin(visit)
-    verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=2, exact=True))
-    crawl.pending.answered(visit, verdict)
+    await crawl.judged(Visit(0), fingerprint=2)
     await crawl.pending.close()
     assert not crawl.toy.held.entries
 
@@ -225,9 +226,7 @@ async def test_it_closes_though_pages_are_answered_while_it_waits_for_others(ord
     await crawl.store.open()
     pending = crawl.pending
     lost, *asking = (Visit(number) for number in range(3))
-    await pending.begin(lost)
-    verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
-    pending.answered(lost, verdict)
+    await crawl.judged(lost, fingerprint=0)
     answers = []
     for visit in asking:
         await pending.begin(visit)

@@ -10,8 +10,7 @@ PATHS = ["/docs/a.html", "/docs/b.html", "/docs/gone.html", "/docs/c.html"]
 
 def serve(site, nothing):
     """Serve three pages; anything else in their folder is answered with `nothing`."""
-    for path in PATHS:
-        site.routes[path] = page(text(path, words=80))
+    site.routes = {path: page(text(path, words=80)) for path in PATHS}
     site.routes["/docs/gone.html"] = nothing
     site._default = lambda path: EMPTY if path == "/start.json" else nothing
 

@@ -27,9 +27,6 @@ def waits(seconds):
     return does(lambda: time.sleep(seconds))
 
 
-# ---- one memory ----------------------------------------------------------------------------
-
-
 def together(workers, crawl, settings, groups):
     """Let each process crawl a variant of each group, all at once; return the outcomes."""
     for variant, worker in enumerate(workers):
@@ -72,9 +69,6 @@ def test_retention(crawl, site):
         settings = {"NEARDUP_STORE": place.uri, "NEARDUP_RETENTION": "3s"}
         outcome = crawl(Visit, *paths, settings=settings)
     assert outcome.notes == ["/a/1", "/later.json", "/a/3"]
-
-
-# ---- failures ------------------------------------------------------------------------------
 
 
 def no_secret(outcome):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from audits import lines
+from audits import events
 from crawl_spiders import Starts, Visit
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -56,10 +56,9 @@ def test_three_pages_of_a_place_are_requested_twice_and_no_callback_sees_it(craw
     paths = pages(site)
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
     assert again(site) == due(paths)
-    assert outcome.notes == [*paths]
-    assert [item["path"] for item in outcome.items] == [*paths]
+    assert outcome.notes == [item["path"] for item in outcome.items] == [*paths]
     assert asked(outcome) == len(DUE)
-    assert outcome.counted()["pages/checked"] == 1 + len(paths)
+    assert outcome.pages("checked") == [1 + len(paths)]
     assert outcome.stats["downloader/request_count"] == outcome.requested + len(DUE)
     assert outcome.reason == "finished"
     for path in due(paths):
@@ -77,10 +76,10 @@ def test_a_place_is_a_folder_whatever_its_numbers(crawl, site):
 
 def test_what_is_dropped_is_requested_twice_as_well(crawl, site):
     paths = [f"/same/{number}" for number in range(14)]
-    for number, path in enumerate(paths):
-        site.routes[path] = page(text("one" if number % 2 else "other", words=80))
+    one, other = (page(text(each, words=80)) for each in ("one", "other"))
+    site.routes |= dict.fromkeys(paths[::2], one) | dict.fromkeys(paths[1::2], other)
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
-    assert outcome.counted()["pages/dropped"] == len(paths) - 2
+    assert outcome.pages("dropped") == [len(paths) - 2]
     assert again(site) == due(paths)
 
 
@@ -94,11 +93,9 @@ def test_pages_that_are_equal_show_by_that_that_nothing_changes(crawl, site):
 def test_a_cache_neither_answers_nor_is_written(crawl, site, tmp_path):
     paths, numbers = pages(site), itertools.count()
 
-    def answer(_request):
-        return Answer(page(text("clock", words=80) + f"<p>{next(numbers)} visits</p>"))
-
     counted = paths[DUE[0] - 1]
-    site.routes[counted] = answer
+    shown = text("clock", words=80)
+    site.routes[counted] = lambda _: page(f"{shown}<p>{next(numbers)} visits</p>")
     cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | cache)
     assert again(site) == due(paths)
@@ -121,12 +118,11 @@ class Reads(Visit):
 class Metas:
     """Notes what second requests carry."""
 
-    def __init__(self, crawler):
-        self.crawler = crawler
-
     @classmethod
     def from_crawler(cls, crawler):
-        return cls(crawler)
+        middleware = cls()
+        middleware.crawler = crawler
+        return middleware
 
     def process_request(self, request, spider=None):
         if request.callback is NO_CALLBACK and "/p/" in request.url:
@@ -174,10 +170,8 @@ def test_forms_and_what_a_middleware_refuses_or_is_switched_off_is_requested_onc
 
 
 def test_rules_for_robots_are_asked(crawl, site):
-    paths = pages(site)
-    site.routes["/robots.txt"] = Answer(
-        "User-agent: *\nDisallow: /p/1\n", headers={"Content-Type": "text/plain"}
-    )
+    paths, plain = pages(site), {"Content-Type": "text/plain"}
+    site.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /p/1\n", headers=plain)
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"ROBOTSTXT_OBEY": True})
     allowed = [path for path in paths if not path.startswith("/p/1")]
     assert outcome.notes == allowed
@@ -201,14 +195,13 @@ async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():
+    due, texts = Due(), itertools.count()
+
     def at(place):
         known = SimpleNamespace(rows=next(texts), named_rows=0, embedded=0)
         return SimpleNamespace(address=SimpleNamespace(place=place), tokens=99, known=known)
 
-    def includes(place, left):
-        return due.includes(at(place), left)
-
-    due, texts = Due(), itertools.count()
+    includes = lambda place, left: due.includes(at(place), left)
     assert not any(includes(1, 0) for _ in range(2 * max(DUE)))
     assert includes(1, 1)
     assert not includes(1, RESERVED)
@@ -233,19 +226,11 @@ def test_half_of_the_budget_is_spent_at_most(crawl, site):
 
 def test_a_second_response_that_fails_is_passed_over(crawl, site):
     paths = pages(site)
-    met = Counter()
-
-    def once(path, then):
-        shown = site.routes[path]
-
-        def answer(_request):
-            met[path] += 1
-            return shown if met[path] == 1 else then
-
-        site.routes[path] = answer
-
-    for number, then in zip(DUE, (503, 302, 404), strict=True):
-        once(paths[number - 1], Answer("", status=then, headers={"Location": "/elsewhere"}))
+    for number, status in zip(DUE, (503, 302, 404), strict=True):
+        path = paths[number - 1]
+        then = Answer("", status=status, headers={"Location": "/elsewhere"})
+        answers = iter([site.routes[path], then])
+        site.routes[path] = lambda _, answers=answers: next(answers)
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
     assert outcome.notes == [*paths]
     assert again(site) == due(paths)  # it isn't tried again
@@ -257,25 +242,13 @@ def test_a_second_response_that_fails_is_passed_over(crawl, site):
 def test_the_crawl_goes_on_while_a_second_response_is_waited_for(crawl, site):
     """It closes without it, too."""
     paths = pages(site, count=6)
-    site.routes[paths[1]] = stalls = Stalls(site.routes[paths[1]])
+    shown, waits = site.routes[paths[1]], iter([0.0, 1.0])
+    site.routes[paths[1]] = lambda _: time.sleep(next(waits)) or shown
     settings = ONE_BY_ONE | {"CLOSESPIDER_ITEMCOUNT": len(paths), "DOWNLOAD_TIMEOUT": 5}
     outcome = crawl(Visit, *paths, settings=settings)
     assert outcome.notes == [*paths]
-    assert stalls.met == 2
+    assert site.requests.count(paths[1]) == 2
     assert not outcome.logged("WARNING")
-
-
-class Stalls:
-    """Answers a second request late."""
-
-    def __init__(self, shown):
-        self._shown, self.met = shown, 0
-
-    def __call__(self, _request):
-        self.met += 1
-        if self.met > 1:
-            time.sleep(1.0)
-        return self._shown
 
 
 seeds = itertools.count()
@@ -296,21 +269,16 @@ def rotating(number):
         shown = f"<p>{own[0]}</p><div class=others>{cards}</div><p>{own[1]}</p>"
         clock = f"<p class=clock>It is {next(hours)} o'clock {chance.random():.5f} here</p>"
         title = text(f"title {number}", words=3)
-        return Answer(
-            f"<!DOCTYPE html><html><head><title>{title}</title></head><body>"
-            f"<main><h1>{title}</h1>{shown}{clock}</main></body></html>"
-        )
+        return page(f"<main><h1>{title}</h1>{shown}{clock}</main>", title=title)
 
     return answer
 
 
 def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
-    def job(city):
-        return page(f"<h1>Cook</h1><p>{city}</p><p>{text('cook', words=120)}</p>", title="Job")
-
     others = pages(site, "jobs", 12)
+    job = f"<h1>Cook</h1><p>{{}}</p><p>{text('cook', words=120)}</p>"
     cities = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
-    jobs = {f"/jobs/9{number}": job(city) for number, city in enumerate(cities)}
+    jobs = {f"/jobs/9{n}": page(job.format(city), title="Job") for n, city in enumerate(cities)}
     site.routes |= jobs
     outcome = crawl(Visit, *others, *jobs, settings=ONE_BY_ONE)
     assert outcome.counted()["records/requested-again"] > 0
@@ -326,13 +294,11 @@ def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
     assert again(site) == due(paths)
 
 
-def test_the_audit_says_what_changes_and_where(crawl, site, tmp_path):
-    for number in range(12):
-        site.routes[f"/a/{number}"] = rotating(number)
-    audit = tmp_path / "audit.jsonl"
-    paths = [f"/a/{number}" for number in range(12)]
+def test_the_audit_says_what_changes_and_where(crawl, site, audit, tmp_path):
+    paths = {f"/a/{number}": rotating(number) for number in range(12)}
+    site.routes |= paths
     crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_AUDIT": str(audit)})
-    found = [line for line in lines(audit) if line.get("event") == "refetched"]
+    found = events(audit, "refetched")
     assert [line["page"] for line in found] == [f"{site.url}/a/{number - 1}" for number in DUE]
     host = site.url.removeprefix("http://")
     assert {line["place"] for line in found} == {f"{host}/a"}

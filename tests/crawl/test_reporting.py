@@ -1,21 +1,25 @@
-"""What a crawl tells about pages that took too long, and about claims."""
+"""What a crawl tells meanwhile and at its end: of slow pages, of claims, of what it drops."""
 
 import logging
+import re
+import time
 
 import pytest
+from crawl_spiders import Visit
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
+from site_server import Answer, page, text
 
 from scrapy_neardup.claims.claim import NEEDED, Change, Claim
 from scrapy_neardup.claims.claimbook import ANYWHERE, Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import PARAMETER, Part
+from scrapy_neardup.crawl import pagestate
 from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments import reports
-from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.crawl.reporting import SLOW_SECONDS, Reporter
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
@@ -35,7 +39,7 @@ def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog
     caplog.set_level(logging.INFO)
     for number, seconds in enumerate([SLOW_SECONDS, 2.51, 9]):
         response = HtmlResponse(f"http://ann:secret@h/{number}", body=b"x" * 500)
-        reporter.page(response, Visit(verdict=NEW, seconds=seconds))
+        reporter.page(response, pagestate.Visit(verdict=NEW, seconds=seconds))
     assert crawler.stats.get_value("neardup/pages/slow") == 2
     assert crawler.stats.get_value("neardup/pages/new") == 3
     [message] = caplog.messages
@@ -51,7 +55,7 @@ def test_an_error_of_a_report_is_counted_and_logged_and_the_page_goes_on(
 
     monkeypatch.setattr(reporter, "_report", fail)
     for number in range(2):
-        reporter.page(HtmlResponse(f"http://ann:secret@h/{number}"), Visit(verdict=NEW))
+        reporter.page(HtmlResponse(f"http://ann:secret@h/{number}"), pagestate.Visit(verdict=NEW))
     assert reporter._crawler.stats.get_value("neardup/report/errors") == 2
     [record] = (each for each in caplog.records if each.levelno == logging.ERROR)
     assert "http://h/0" in record.getMessage()
@@ -91,11 +95,10 @@ def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair
 def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_exact(
     caplog, reporter
 ):
-    host = Host()
+    host, told = Host(), []
     host.claims[Key("/p/N", SID)] = claim(400)
-    told = []
+    caplog.set_level(logging.INFO)
     for urls, preset in (("skip", "best"), ("report", "best"), ("report", "exact")):
-        caplog.set_level(logging.INFO)
         caplog.clear()
         settings = read_settings(Settings({"NEARDUP_URLS": urls, "NEARDUP_PRESET": preset}))
         reports.sum_up(reporter, settings, {"h.test": host})
@@ -105,3 +108,34 @@ def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_
     assert told[1][0].startswith(f"{start}NEARDUP_URLS = 'skip' wouldn't have made most of 400")
     assert all("at most 7.5" in line for [line] in told[:2])
     assert told[2] == []
+
+
+SHARE = r"\d+ of \d+ pages \((\d+%|none)\), \d+ dropped"
+
+
+def progress(outcome):
+    return [line for line in outcome.logged("INFO") if "requests wait" in line]
+
+
+def slow(_request):
+    time.sleep(2)
+    return Answer(page(text("slow")))
+
+
+def test_it_tells_what_was_dropped_and_what_waits(crawl, site):
+    site.routes["/slow"] = slow
+    settings = {"LOGSTATS_INTERVAL": 0.1, "NEARDUP_STORE": "memory:"}
+    lines = progress(crawl(Visit, "/a/1", "/a/2", "/a/3", "/slow", "/b/1", settings=settings))
+    assert lines
+    for line in lines:
+        assert re.fullmatch(
+            f"Near-duplicates: {SHARE} in the last 0.1 s, {SHARE} in all; [0-9]+ requests wait;"
+            " store memory:, 0 errors",
+            line,
+        )
+    # While the slow page is awaited, three pages and the start request are judged, one waits.
+    assert "2 of 4 pages (50%), 2 dropped in all; 1 requests wait" in "\n".join(lines)
+
+
+def test_it_is_off_with_scrapys_own(crawl):
+    assert not progress(crawl(Visit, "/a/1", settings={"LOGSTATS_INTERVAL": 0}))

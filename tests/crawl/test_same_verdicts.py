@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-from contextlib import ExitStack
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -157,32 +155,25 @@ ONE_BY_ONE = {
 }
 
 
-def crawled(crawl, site, settings):
+def crawled(crawl, site, audit, settings):
     """Return what the audit of a crawl tells, which goes on until no page is left."""
-    for page in mixed():
-        site.routes[page.url] = Answer(page.html, headers={"Content-Type": "text/html"})
-    audit = Path(settings["NEARDUP_AUDIT"])
-    while True:
-        outcome = crawl(InOrder, *(page.url for page in mixed()), settings=ONE_BY_ONE | settings)
-        if outcome.reason == "finished":
-            break
+    html = {"Content-Type": "text/html"}
+    site.routes |= {page.url: Answer(page.html, headers=html) for page in mixed()}
+    settings = ONE_BY_ONE | settings | {"NEARDUP_AUDIT": str(audit)}
+    while crawl(InOrder, *site.routes, settings=settings).reason != "finished":
+        pass
     judged = [line for line in verdicts(audit) if line.get("reason", "not-html") != "not-html"]
     return [tuple(map(line.get, KEYS)) for line in judged]
 
 
-def test_a_crawl_tells_the_same(crawl, site, unasked, tmp_path):
-    audit = {"NEARDUP_AUDIT": str(tmp_path / "audit.jsonl")}
-    assert crawled(crawl, site, audit) == unasked
+def test_a_crawl_tells_the_same(crawl, site, unasked, audit):
+    assert crawled(crawl, site, audit, {}) == unasked
 
 
 @pytest.mark.parametrize("name", ["sqlite", "redis"])
-def test_a_crawl_that_is_stopped_and_resumed_tells_the_same(name, crawl, site, unasked, tmp_path):
-    with ExitStack() as stack:
-        settings = {
-            "NEARDUP_AUDIT": str(tmp_path / "audit.jsonl"),
-            "JOBDIR": str(tmp_path / "job"),
-            "CLOSESPIDER_PAGECOUNT": 120,
-        }
-        if name == "redis":
-            settings["NEARDUP_STORE"] = stack.enter_context(PLACES[name]()).uri
-        assert crawled(crawl, site, settings) == unasked
+def test_a_crawl_that_is_stopped_and_resumed_tells_the_same(name, crawl, site, unasked, audit):
+    settings = {"JOBDIR": str(audit.with_name("job")), "CLOSESPIDER_PAGECOUNT": 120}
+    with PLACES[name]() as place:
+        if name == "redis":  # else the store of the job
+            settings["NEARDUP_STORE"] = place.uri
+        assert crawled(crawl, site, audit, settings) == unasked

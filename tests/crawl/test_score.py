@@ -79,20 +79,17 @@ class Leads(Visit):
 
 @pytest.mark.parametrize("action", [DEPRIORITIZE, DROP])
 def test_a_crawl_lowers_what_resembles_a_page_and_is_kept(crawl, site, action):
-    words = text("a").replace("<p>", " ").split()
-    other = text("b").replace("<p>", " ").split()
-    for number, own in enumerate((0, 150, 300, 1500)):
-        site.routes[f"/p?n={number}"] = page(
-            " ".join(words[own:] + other[:own]), title=f"Title {'abcd'[number]}"
-        )
+    words, other = (text(each).replace("<p>", " ").split() for each in "ab")
+    pages = {f"/p?n={name}": page(" ".join(words[own:] + other[:own]), title=f"Title {name}")
+             for name, own in zip("abcd", (0, 150, 300, 1500), strict=True)}  # fmt: skip
+    site.routes |= pages
     settings = {"NEARDUP_ACTION": action, "NEARDUP_PRIORITY_ADJUST": -1000}
-    paths = [f"/p?n={number}" for number in range(4)]
-    plain = crawl(Leads, *paths, settings=settings)
-    assert dict(plain.notes) == dict.fromkeys([f"/leaf.json?n={n}" for n in range(4)], 0)
-    scored = crawl(Leads, *paths, settings=settings | {"NEARDUP_DEPRIORITIZE_FROM": 0.6})
-    priorities = [dict(scored.notes)[f"/leaf.json?n={n}"] for n in range(4)]
+    plain = crawl(Leads, *pages, settings=settings)
+    assert dict(plain.notes) == {f"/leaf.json?n={name}": 0 for name in "abcd"}
+    scored = crawl(Leads, *pages, settings=settings | {"NEARDUP_DEPRIORITIZE_FROM": 0.6})
+    priorities = [dict(scored.notes)[f"/leaf.json?n={name}"] for name in "abcd"]
     # Each shares 1,350 words of 1,500 with the one before, a resemblance of .82.
     assert priorities[0] == priorities[3] == 0
     assert all(-700 < priority < -400 for priority in priorities[1:3])
     assert scored.counted()["requests/deprioritized"] == 2
-    assert scored.counted()["pages/new"] == 4
+    assert scored.pages("new") == [4]

@@ -7,14 +7,22 @@ from site_server import page, text
 PATHS = ["/p/same", "/p/other"]
 
 
-class Noting(Visit):
+class Said(Visit):
+    """Notes which pages have changed, and whether an earlier crawl has seen them."""
+
     def page(self, response):
-        self.note(response, response.meta["neardup"].changed)
+        verdict = response.meta["neardup"]
+        self.note(response, verdict.changed, str(verdict.decision))
         yield {"path": self.path_of(response)}
+
+
+class Linking(Said):
+    def page(self, response):
+        yield from super().page(response)
         yield response.follow("/p/linked", self.linked)
 
     def linked(self, response):
-        self.note(response, False)
+        self.note(response, False, "")
 
 
 @pytest.fixture
@@ -25,10 +33,10 @@ def again(crawl, site, tmp_path):
         for path in (*PATHS, "/p/linked"):
             site.routes[path] = page(text(path, words=100))
         settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite", "NEARDUP_SEEN": seen}
-        first = crawl(Noting, *PATHS, settings=settings)
-        assert {path for path, _ in first.notes} == {*PATHS, "/p/linked"}
+        first = crawl(Linking, *PATHS, settings=settings)
+        assert {path for path, *_ in first.notes} == {*PATHS, "/p/linked"}
         site.routes["/p/other"] = page(text("rewritten", words=100))
-        return crawl(Noting, *PATHS, settings=settings)
+        return crawl(Linking, *PATHS, settings=settings)
 
     return run
 
@@ -40,7 +48,8 @@ def again(crawl, site, tmp_path):
 ])  # fmt: skip
 def test_unchanged_pages_are_delivered_unless_asked_otherwise(again, seen, delivered, with_items):
     outcome = again(seen)
-    assert sorted(outcome.notes) == sorted([path, path == "/p/other"] for path in delivered)
+    changed = {path: is_changed for path, is_changed, _ in outcome.notes}
+    assert changed == {path: path == "/p/other" for path in delivered}
     assert {item["path"] for item in outcome.items} == set(with_items)
     assert outcome.counted().get("pages/unchanged") == (None if seen == "keep" else 2)
 
@@ -51,30 +60,20 @@ def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site):
     assert outcome.notes == ["/p/same", "/p/same"]
 
 
-def shop(site, prices):
-    """Serve long pages that differ from those of an earlier crawl in a price or a title."""
-    for number, price in enumerate(prices):
-        article = text(f"product {number}", words=300)
-        site.routes[f"/shop/{number}"] = page(
-            f"<h1>Product {number}</h1>{article}<p>It costs {price} euros today.</p>"
-        )
-
-
-class Said(Visit):
-    def page(self, response):
-        verdict = response.meta["neardup"]
-        self.note(response, verdict.changed, str(verdict.decision))
-        yield {"path": self.path_of(response)}
+def shop(*prices):
+    """Return long pages that differ from those of an earlier crawl in a price."""
+    said = "<h1>Product {}</h1>{}<p>It costs {} euros today.</p>"
+    return {f"/shop/{n}": page(said.format(n, text(f"product {n}", words=300), price))
+            for n, price in enumerate(prices)}  # fmt: skip
 
 
 @pytest.mark.parametrize("seen", ["keep", "drop"])
 def test_one_price_is_a_change_although_the_page_is_the_same(crawl, site, tmp_path, seen):
-    paths = [f"/shop/{number}" for number in range(6)]
     settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite", "NEARDUP_SEEN": seen}
     settings |= {"NEARDUP_KEEP_START": False}
-    shop(site, [10, 20, 30, 40, 50, 60])
+    site.routes |= (paths := shop(10, 20, 30, 40, 50, 60))
     assert len(crawl(Said, *paths, settings=settings).notes) == 6
-    shop(site, [10, 20, 35, 40, 55, 60])
+    site.routes |= shop(10, 20, 35, 40, 55, 60)
     outcome = crawl(Said, *paths, settings=settings)
     changed = [path for path, is_changed, _ in outcome.notes if is_changed]
     assert sorted(changed) == ["/shop/2", "/shop/4"]

@@ -1,8 +1,6 @@
 """How the plugin is switched on, and what stops a crawl at its start."""
 
 import asyncio
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
@@ -29,8 +27,8 @@ SUPPORT = Path(__file__).parent.parent / "support"
 
 def scrapy_command(*arguments, **settings):
     """Run ``scrapy`` as a user does, with the add-on."""
-    return forked.run("scrapy.cmdline", "execute", *with_the_add_on(*arguments, **settings),
-                      cwd=SUPPORT)  # fmt: skip
+    command = with_the_add_on(*arguments, **settings)
+    return forked.run("scrapy.cmdline", "execute", *command, cwd=SUPPORT)
 
 
 def with_the_add_on(*arguments, **settings):
@@ -105,9 +103,7 @@ REFUSED = [
         (others | {setting: {ADDON: 500}},
          f'{setting} names {ADDON}, {NOTHING}: it is an add-on; set ADDONS = {{"{ADDON}": 500}}')
         for others in ({}, {"ADDONS": {}})
-        for setting in (
-            "EXTENSIONS", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "ITEM_PIPELINES",
-        )
+        for setting in ("EXTENSIONS", "ITEM_PIPELINES", *list(BY_HAND)[1:])
     ],
     *[
         ({"ADDONS": {}, setting: {half: 1}}, f"{setting} names {half}, {NOTHING}: move it to {to}")
@@ -142,10 +138,7 @@ def test_what_cannot_be_used_stops_the_crawl(crawl, site, settings, message):
 
 def test_settings_come_from_the_command_line(site):
     settings = {"NEARDUP_MAX_DISTANCE": "2", "NEARDUP_DENY": r"/start\.[a-z]{3,4}$,/other"}
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *with_the_add_on(*spider(site), **settings)],
-        capture_output=True, text=True, check=False, timeout=60, cwd=SUPPORT,
-    )  # fmt: skip
+    done = forked.python("-m", "scrapy", *with_the_add_on(*spider(site), **settings), cwd=SUPPORT)
     assert done.returncode == 0
     assert "'neardup/unjudged/denied': 1" in done.stderr
 
@@ -178,9 +171,7 @@ process.crawl(Visit, site="{site.url}")
 process.start()
 print(process.bootstrap_failed)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                          check=False, timeout=60, cwd=SUPPORT)  # fmt: skip
-    assert done.stdout == "True\n"
+    assert forked.python("-c", script, cwd=SUPPORT).stdout == "True\n"
 
 
 @pytest.mark.skipif(

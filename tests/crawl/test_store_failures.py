@@ -1,7 +1,7 @@
 """A store that can't open, fails or hangs."""
 
 import pytest
-from crawl_spiders import Fails, Impatient, Visit
+from crawl_spiders import Impatient, Visit
 
 PAGES = [f"/a/{number}" for number in range(1, 7)]
 
@@ -57,10 +57,10 @@ def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
 
 
 @pytest.mark.parametrize("way", ["fail", "hang", "break"])
-@pytest.mark.parametrize(("verb", "spider"), [("confirm", Visit), ("forget", Fails)])
-def test_a_page_that_cannot_be_ended_does_not_hold_up_the_crawl(crawl, way, verb, spider):
+@pytest.mark.parametrize(("verb", "fails"), [("confirm", []), ("forget", ["/a/1", "/b/1"])])
+def test_a_page_that_cannot_be_ended_does_not_hold_up_the_crawl(crawl, way, verb, fails):
     settings = {"NEARDUP_STORE": f"toy:{way}={verb}", "NEARDUP_TIMEOUT": 0.05}
-    outcome = crawl(spider, "/a/1", "/b/1", settings=settings, errors=True)
+    outcome = crawl(Visit, "/a/1", "/b/1", settings=settings, fails=fails, errors=True)
     assert outcome.notes == ["/a/1", "/b/1"]
     assert outcome.reason == "finished"
     assert outcome.counted()["store/errors"] >= 2
@@ -85,30 +85,22 @@ def test_on_error_close(crawl, way):
     assert outcome.notes == ["/a/1"]
 
 
-def errors_of(outcome):
-    """Return the messages at ERROR of a crawl that came to its end."""
-    assert (outcome.reason, outcome.error) == ("finished", "")
-    return outcome.logged("ERROR")
-
-
 def test_pages_whose_judging_raises_anything_are_delivered_and_told_of_once_a_kind(crawl):
     outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=check"}, errors=True)
     assert outcome.notes == PAGES
     assert outcome.counted() == {"pages/checked": 7, "unjudged/not-html": 1, "unjudged/error": 6}
-    assert len(errors_of(outcome)) == 1
+    assert (outcome.reason, outcome.error, len(outcome.logged("ERROR"))) == ("finished", "", 1)
 
 
 def test_what_others_post_on_the_notice_board_costs_no_page(crawl):
     outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=exchange"})
-    counted = outcome.counted()
-    assert counted["pages/checked"] == 7
-    assert len(outcome.notes) + counted["pages/dropped"] == 6
+    assert outcome.pages("checked", "dropped") == [7, 6 - len(outcome.notes)]
 
 
 def test_a_page_that_cannot_be_told_of_goes_its_way(crawl):
     settings = {"NEARDUP_STORE": "toy:lie=match", "NEARDUP_PRESET": "paper"}
     outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
-    counted = outcome.counted()
     assert outcome.notes == PAGES[:1]
-    assert counted["pages/dropped"] == counted["report/errors"] == 5
-    assert len(errors_of(outcome)) == 2  # of two kinds: in a report, and in URL rules
+    assert outcome.pages("dropped") == [outcome.counted()["report/errors"]] == [5]
+    # Of two kinds: in a report, and in URL rules.
+    assert (outcome.reason, outcome.error, len(outcome.logged("ERROR"))) == ("finished", "", 2)

@@ -1,8 +1,6 @@
 """The crawl among traps: its site is finite and finds itself, its counts are right."""
 
 import re
-import subprocess
-import sys
 from collections import deque
 from dataclasses import replace
 from http import HTTPStatus
@@ -10,6 +8,7 @@ from http import HTTPStatus
 import pytest
 import traps
 from crawling import Crawl, Record
+from forked import python
 from trapsite import CALENDAR, HOME, MISSING, Traps, TrapSite
 from traptruth import SORTED, Truth, judge
 
@@ -24,18 +23,14 @@ def write(folder, **pages):
 
 def every_url(site):
     """Follow all links as a crawler does, without one."""
-    found = {"/": ""}
-    waiting = deque(found)
+    found, waiting = {}, deque(["/"])
     while waiting:
-        here = waiting.popleft()
-        status, text = site.answer(here)
-        found[here] = (status, text)
+        if (here := waiting.popleft()) in found:
+            continue
+        found[here] = _, text = site.answer(here)
         assert len(found) < 20_000
-        for href in re.findall(r'href="([^"#]+)', text):
-            url = (href if href.startswith("/") else here + href).replace("&amp;", "&")
-            if url not in found:
-                found[url] = ""
-                waiting.append(url)
+        hrefs = [href.replace("&amp;", "&") for href in re.findall(r'href="([^"#]+)', text)]
+        waiting += [href if href.startswith("/") else here + href for href in hrefs]
     return found
 
 
@@ -61,13 +56,7 @@ def test_the_site_is_finite_and_every_page_and_trap_is_reached(editions):
 
 
 def test_links_stay_on_the_site(tmp_path):
-    links = (
-        "b.html#x",
-        "http://elsewhere.example/",
-        "gone.html",
-        "mailto:a@b.example",
-        "http://[",
-    )
+    links = ("b.html#x", "http://elsewhere.example/", "gone.html", "mailto:a@b.test", "http://[")
     body = "".join(f'<a href="{link}">to</a>' for link in links)
     write(tmp_path, a=f'<base href="http://elsewhere.example/">{body}', b="<p>text</p>")
     site = TrapSite(tmp_path, Traps(sid=0, utm=0, sort=0, print=0, broken=0, years=0))
@@ -79,10 +68,8 @@ def test_links_stay_on_the_site(tmp_path):
 
 
 def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
-    write(
-        tmp_path,
-        a="<nav>menu</nav><div class=tpl>template</div><p>the text of the page itself</p>",
-    )
+    text = "<nav>menu</nav><div class=tpl>template</div><p>the text of the page itself</p>"
+    write(tmp_path, a=text)
     site = TrapSite(tmp_path, Traps(footer="number,timing,sentence", boilerplate=".tpl"))
     one, two = (site.answer(f"/a.html?sid={number}")[1] for number in (1, 2))
     assert one != two
@@ -94,22 +81,18 @@ def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
 
 def crawl(*records):
     """Return a crawl of (URL, the page it was dropped for, or "")."""
-    found = [
-        Record(f"http://h{url}", 200, of=f"http://h{of}" if of else None, called=not of)
-        for url, of in records
-    ]
+    found = [Record(f"http://h{url}", 200, of=f"http://h{of}" if of else None, called=not of)
+             for url, of in records]  # fmt: skip
     return Crawl("test", found, {"finish_reason": "finished"})
 
 
 @pytest.fixture
 def alike(tmp_path):
     """Pages a and b of J = .98 (and c, which only b links to), d of its own, with a list."""
-    text = " ".join(WORDS)
+    text, turned = " ".join(WORDS), " ".join(reversed(WORDS))
     items = "".join(f"<li>{WORDS[n]} {WORDS[-n]}</li>" for n in range(30, 0, -1))
-    write(
-        tmp_path, a=text, b=f'{text} more and still more <a href="c.html">c</a>',
-        c=" ".join(reversed(WORDS)), d=f"<ul>{items}</ul>",
-    )  # fmt: skip
+    more = f'{text} more and still more <a href="c.html">c</a>'
+    write(tmp_path, a=text, b=more, c=turned, d=f"<ul>{items}</ul>")
     return TrapSite(tmp_path, Traps(boilerplate=""))
 
 
@@ -149,14 +132,12 @@ def test_the_tally_of_a_crawl_that_is_known(alike):
 def test_a_quick_run(tmp_path):
     later = "later:NEARDUP_ACTION=deprioritize,NEARDUP_PRIORITY_ADJUST=-1000"
     options = ["--quick", "--runs=simhash", "--run", later, "--examples=1"]
-    command = [sys.executable, traps.__file__, *options]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = python(traps.__file__, *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = filter(None, done.stdout.splitlines())
     table = {line[:32].strip(): line[32:].split() for line in lines}
     assert table[""][:3] == ["none", "simhash", "later"]
     none, simhash, later = map(int, table["requests"])
     assert simhash <= none == later  # on so small a site most withheld links are tried
-    withheld = list(map(int, table["pages withheld"]))
-    assert withheld == [0, 0, 0]  # the links of dropped pages are asked
+    assert [*map(int, table["pages withheld"])] == [0, 0, 0]  # links of dropped pages are asked
     assert not list(tmp_path.iterdir())

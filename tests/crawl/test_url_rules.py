@@ -2,7 +2,7 @@
 
 import pytest
 import scrapy
-from audits import verdicts
+from audits import events, verdicts
 from claim_crawls import (
     MANY,
     SID,
@@ -23,18 +23,16 @@ from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
 
 
-def test_a_request_that_tests_one_of_two_claims_is_withheld_under_neither(crawl, site, tmp_path):
+def test_a_request_that_tests_one_of_two_claims_is_withheld_under_neither(crawl, site, audit):
     paths = []
     for number in range(110):
         bare, both = f"/p/{number}", [f"/p/{number}?sid={number}", f"/p/{number}/?sid=a{number}"]
         paths += [bare, both[0]] if number < 40 else [bare, f"{bare}/", *both]
     show(site, *paths, text_of={path: path.partition("?")[0].rstrip("/") for path in paths})
-    audit = tmp_path / "audit.jsonl"
     crawl(Listener, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
-    lines = list(verdicts(audit))
-    made = {line["page"] for line in lines if "verdict" in line}
-    skipped = {line["page"]: line["rules"] for line in lines if line.get("event") == "skipped"}
-    stated = {line["claim"]: line["withheld"] for line in lines if line.get("event") == "claim"}
+    made = {line["page"] for line in verdicts(audit) if "verdict" in line}
+    skipped = {line["page"]: line["rules"] for line in events(audit, "skipped")}
+    stated = {line["claim"]: line["withheld"] for line in events(audit, "claim")}
     assert len(stated) > 2
     assert stated == {
         claim: sum(claim in rules for page, rules in skipped.items() if page not in made)
@@ -42,9 +40,8 @@ def test_a_request_that_tests_one_of_two_claims_is_withheld_under_neither(crawl,
     }
 
 
-def test_what_claims_know_is_withheld_and_tested(crawl, site, tmp_path):
+def test_what_claims_know_is_withheld_and_tested(crawl, site, audit):
     paths = show(site, *variants(range(MANY)))
-    audit = tmp_path / "audit.jsonl"
     outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
     seen, skipped, _ = told(outcome)
     assert set(seen) == {path for path in paths if "?" not in path}
@@ -60,12 +57,12 @@ def test_what_claims_know_is_withheld_and_tested(crawl, site, tmp_path):
     [summed] = [line for line in outcome.logged("INFO") if "weren't made" in line]
     withheld = stats["skipped"] - stats["requested-again"]
     assert f"; {withheld} requests weren't made; 60 tested it, so that at most 5.0% of" in summed
-    lines = [line for line in verdicts(audit) if line.get("event") == "skipped"]
+    lines = events(audit, "skipped")
     assert [line["page"] for line in lines] == [site.url + path for path in skipped]
     assert lines[0]["rules"] == [f"{SID} on /p/N"]
-    [claim] = [line for line in verdicts(audit) if line.get("event") == "claim"]
-    assert (claim["place"], claim["row"], claim["ended"]) == ("/p/N", made, 0)
-    assert claim["withheld"] == withheld
+    [claim] = events(audit, "claim")
+    found = [claim[key] for key in ("place", "row", "ended", "withheld")]
+    assert found == ["/p/N", made, 0, withheld]
 
 
 class Following(Visit):
@@ -87,10 +84,8 @@ def test_a_request_that_is_withheld_when_it_is_found_is_not_scheduled(crawl, sit
     paths = show(site, *variants(range(MANY)))
     outcome = crawl(Following, *paths, settings=UNCHECKED)
     stats = counted(outcome)
-    assert stats["skipped"] == MANY - NEEDED
-    again = stats["requested-again"]
-    assert again == ENOUGH
-    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + NEEDED + again
+    assert (stats["skipped"], stats["requested-again"]) == (MANY - NEEDED, ENOUGH)
+    assert outcome.stats["scheduler/enqueued"] == 1 + MANY + NEEDED + ENOUGH
 
 
 def test_a_scheduled_request_is_withheld_before_its_download_and_its_errback_hears(crawl, site):
@@ -101,16 +96,15 @@ def test_a_scheduled_request_is_withheld_before_its_download_and_its_errback_hea
     assert failed[NEEDED:][: len(skipped)] == skipped  # the first ones were dropped
 
 
-def test_a_report_withholds_nothing_and_says_what_it_would(crawl, site, tmp_path):
+def test_a_report_withholds_nothing_and_says_what_it_would(crawl, site, audit):
     paths = show(site, *variants(range(MANY)))
-    audit = tmp_path / "audit.jsonl"
     outcome = crawl(Listener, *paths, settings={"NEARDUP_AUDIT": str(audit)})
     assert set(site.requests) >= set(paths)
     assert not told(outcome)[1]
     assert counted(outcome) == {"saveable": MANY - NEEDED, "rules-begun": 2}
     [line] = [line for line in outcome.logged("INFO") if "wouldn't have made most of" in line]
     assert f"most of {MANY - NEEDED} requests" in line
-    [claim] = [line for line in verdicts(audit) if line.get("event") == "claim"]
+    [claim] = events(audit, "claim")
     assert (claim["covered"], claim["withheld"]) == (MANY - NEEDED, 0)
 
 

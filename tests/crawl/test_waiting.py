@@ -9,6 +9,8 @@ from crawl_spiders import Starts, Visit
 from scrapy.exceptions import CloseSpider
 from store_registry import PLACES
 
+from scrapy_neardup.crawl.middlewares import NearDuplicateDownloaderMiddleware
+
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 ONE_SLOT = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 PATHS = [f"/a/{number}" for number in range(1, 7)]
@@ -36,12 +38,18 @@ class Running(Visit):
             await asyncio.sleep(0.01)
 
 
-def test_pages_wait_and_are_dropped_once_the_page_that_they_repeat_is_done(crawl):
-    outcome = crawl(Running, *PATHS, settings=TOGETHER)
+FULL_SCRAPER = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "CONCURRENT_REQUESTS": 2}
+
+
+@pytest.mark.parametrize(("settings", "awaited"), [({}, 5), (FULL_SCRAPER, 1)])
+def test_pages_wait_and_are_dropped_once_the_page_that_they_repeat_is_done(
+    crawl, settings, awaited
+):
+    outcome = crawl(Running, *PATHS, settings=TOGETHER | settings, awaited=awaited)
     assert len(outcome.notes) == 1
-    counted = outcome.counted()
-    assert counted["pages/waited"] == counted["pages/dropped"] == 5
-    assert not counted.keys() & {"pages/withdrawn", "pages/orphaned", "pages/kept-pending"}
+    assert outcome.pages("dropped") == [5]
+    assert [awaited] <= outcome.pages("waited") <= [5]
+    assert outcome.pages("withdrawn", "orphaned", "kept-pending") == [0, 0, 0]
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
@@ -57,24 +65,18 @@ def test_a_failed_page_has_no_orphans(crawl, store, failures):
     outcome = crawl(Running, *PATHS, settings=settings, failures=failures, errors=True)
     assert len(outcome.notes) == min(failures + 1, 6)
     assert len(outcome.items) == (failures < 6)
-    counted = outcome.counted()
-    assert counted["pages/withdrawn"] == failures
-    assert counted.get("pages/dropped", 0) == 6 - len(outcome.notes)
-    assert not counted.keys() & {"pages/orphaned", "pages/kept-pending"}
+    assert outcome.pages("withdrawn", "dropped") == [failures, 6 - len(outcome.notes)]
+    assert outcome.pages("orphaned", "kept-pending") == [0, 0]
 
 
 @pytest.mark.parametrize("action", ["drop-links", "drop-items", "deprioritize", "flag"])
 def test_pages_wait_whatever_is_done_to_duplicates(crawl, action):
     settings = TOGETHER | {"NEARDUP_ACTION": action, "NEARDUP_PRESET": "paper"}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
-    counted = outcome.counted()
-    assert counted["pages/waited"] == 5
-    assert counted["pages/new"] == 2
-    assert counted["pages/duplicate"] == 4
+    assert outcome.pages("waited", "new", "duplicate") == [5, 2, 4]
 
 
-def test_the_audit_tells_what_became_of_pages_that_waited(crawl, tmp_path):
-    audit = tmp_path / "audit.jsonl"
+def test_the_audit_tells_what_became_of_pages_that_waited(crawl, audit):
     settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "NEARDUP_PRESET": "paper"}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
     dropped = [line for line in verdicts(audit) if line.get("verdict") == "duplicate"]
@@ -83,31 +85,20 @@ def test_the_audit_tells_what_became_of_pages_that_waited(crawl, tmp_path):
     assert dropped[0]["of"].endswith(outcome.notes[1])  # and not the page that failed
 
 
-def test_members_of_a_budget_and_start_requests_do_not_wait(crawl):
-    settings = TOGETHER | {"NEARDUP_GROUP_BUDGET": 3}
-    outcome = crawl(Running, *PATHS, settings=settings, awaited=3)
-    counted = outcome.counted()
-    assert (counted["pages/kept-budget"], counted["pages/dropped"]) == (2, 3)
-    assert counted["pages/waited"] == 3
-
-
 class StartsBusy(Starts, Running):
     counted = "kept-start"
 
 
-def test_start_requests_do_not_wait(crawl):
-    counted = crawl(StartsBusy, *PATHS, settings=TOGETHER).counted()
-    assert counted["pages/kept-start"] == 5
-    assert "pages/waited" not in counted
-
-
-# ---- nothing that the page needs to come to its end is held up -----------------------------
+def test_members_of_a_budget_and_start_requests_do_not_wait(crawl):
+    settings = TOGETHER | {"NEARDUP_GROUP_BUDGET": 3}
+    outcome = crawl(Running, *PATHS, settings=settings, awaited=3)
+    assert outcome.pages("kept-budget", "dropped", "waited") == [2, 3, 3]
+    outcome = crawl(StartsBusy, *PATHS, settings=TOGETHER)
+    assert outcome.pages("kept-start", "waited") == [5, 0]
 
 
 class Inline(Running):
     """Its first page downloads others inline once another page waits for it."""
-
-    awaited = 1
 
     async def first(self, response):
         await super().first(response)
@@ -116,11 +107,9 @@ class Inline(Running):
 
 
 def test_a_page_may_download_inline_while_others_take_all_slots(crawl):
-    outcome = crawl(Inline, *PATHS, settings=ONE_SLOT)
+    outcome = crawl(Inline, *PATHS, settings=ONE_SLOT, awaited=1)
     assert outcome.notes == ["/a/1", "/inline0.json", "/inline1.json", "/inline2.json"]
-    counted = outcome.counted()
-    assert counted["pages/dropped"] == 5
-    assert "pages/kept-pending" not in counted
+    assert outcome.pages("dropped", "kept-pending") == [5, 0]
 
 
 class Produces(Visit):
@@ -134,51 +123,30 @@ class Produces(Visit):
 
 @pytest.mark.parametrize("slots", [TOGETHER | {"CONCURRENT_REQUESTS": 2}, TOGETHER])
 def test_items_are_processed_while_other_pages_take_all_slots(crawl, slots):
-    pipeline = {"crawl_pipelines.UntilOthersWait": 1}
+    pipeline = {"crawl_middlewares.UntilOthersWait": 1}
     settings = slots | {"ITEM_PIPELINES": pipeline, "CONCURRENT_ITEMS": 1}
     outcome = crawl(Produces, *PATHS, settings=settings)
     assert len(outcome.notes) == 1
     assert len(outcome.items) == 20
-    counted = outcome.counted()
-    assert counted["pages/dropped"] == 5
-    assert "pages/kept-pending" not in counted
+    assert outcome.pages("dropped", "kept-pending") == [5, 0]
 
 
-def test_a_full_scraper_holds_nobody_up(crawl):
-    settings = TOGETHER | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "CONCURRENT_REQUESTS": 2}
-    counted = crawl(Running, *PATHS, settings=settings, awaited=1).counted()
-    assert counted["pages/dropped"] == 5
-    assert "pages/kept-pending" not in counted
-
-
-# ---- a bound in time -----------------------------------------------------------------------
-
-
-class Slow(Visit):
+class Slow(Running):
     """The callback of its first page waits for the others."""
 
-    fails = False
-
-    async def page(self, response):
-        self.note(response)
-        if len(self.notes) == 1:
-            while len(self.notes) < len(self.paths):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            if self.fails:
-                raise RuntimeError("an error in the callback")
-        yield {"path": self.path_of(response)}
+    async def first(self, response):
+        while len(self.notes) < len(self.paths):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("slots", [ONE_SLOT, TOGETHER])
-@pytest.mark.parametrize("fails", [False, True])
-def test_when_time_is_up_pages_are_delivered(crawl, slots, fails):
+@pytest.mark.parametrize("failures", [0, 1])
+def test_when_time_is_up_pages_are_delivered(crawl, slots, failures):
     settings = slots | {"NEARDUP_PENDING_TIMEOUT": 0.2}
-    outcome = crawl(Slow, *PATHS, settings=settings, fails=fails, errors=fails)
+    outcome = crawl(Slow, *PATHS, settings=settings, failures=failures, errors=failures)
     assert sorted(outcome.notes) == PATHS
-    counted = outcome.counted()
-    assert counted["pages/kept-pending"] == 5
-    assert counted.get("pages/waited", 0) <= 5  # who comes when time is up needn't wait
-    assert "pages/orphaned" not in counted
+    assert outcome.pages("kept-pending", "orphaned") == [5, 0]
+    assert outcome.pages("waited") <= [5]  # who comes when time is up needn't wait
     [message] = outcome.logged("WARNING", "scrapy_neardup.crawl.reporting")
     assert "NEARDUP_PENDING_TIMEOUT" in message
 
@@ -209,7 +177,7 @@ def test_a_spider_that_closes_while_pages_wait(crawl, site):
     outcome = crawl(Closes, *PATHS, settings=settings)
     assert outcome.reason == "enough"
     assert len(outcome.notes) == 2  # the first of those that waited has taken its place
-    assert outcome.counted()["pages/dropped"] == 4
+    assert outcome.pages("dropped") == [4]
     assert outcome.journal[-1] == "close"
 
 
@@ -218,24 +186,23 @@ def test_a_store_that_does_not_withdraw_a_page_loses_none(crawl, way):
     settings = TOGETHER | {"NEARDUP_STORE": f"toy:{way}=forget", "NEARDUP_TIMEOUT": 0.05}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
     assert sorted(outcome.notes) == PATHS
-    counted = outcome.counted()
-    assert counted.get("pages/kept-pending", 0) + counted.get("unjudged/paused", 0) == 5
-    assert "pages/dropped" not in counted
+    pending, dropped = outcome.pages("kept-pending", "dropped")
+    assert pending + outcome.counted().get("unjudged/paused", 0) == 5
+    assert not dropped
 
 
 def test_a_withdrawal_is_tried_again_when_a_page_meets_the_entry(crawl, site):
     settings = {"NEARDUP_STORE": "toy:fail=forget,recover=1"}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, awaited=0, errors=True)
     assert outcome.notes == PATHS[:2]
-    assert outcome.counted()["pages/new"] == 2
-    assert outcome.counted()["pages/dropped"] == 4
+    assert outcome.pages("new", "dropped") == [2, 4]
 
 
 def test_a_store_that_pauses_while_pages_wait(crawl):
     settings = TOGETHER | {"NEARDUP_STORE": "toy:fail=check", "NEARDUP_TIMEOUT": 0.05}
     outcome = crawl(Breaks, *PATHS, settings=settings, errors=True)
     assert sorted(outcome.notes) == PATHS
-    assert "pages/dropped" not in outcome.counted()
+    assert outcome.pages("dropped") == [0]
 
 
 class Breaks(Running):
@@ -243,18 +210,9 @@ class Breaks(Running):
 
     failures = 1
 
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.left = 0
-        return spider
-
     def store(self):
-        from scrapy_neardup.crawl.middlewares import (
-            NearDuplicateDownloaderMiddleware as Half,
-        )
-
-        return self.crawler.get_downloader_middleware(Half).session._store._store
+        half = self.crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
+        return half.session._store._store
 
     def parse(self, response):
         self.store().left = 0
@@ -269,6 +227,4 @@ def test_a_page_that_is_fetched_again_before_its_callback_is_called_is_confirmed
     settings = {"DOWNLOADER_MIDDLEWARES": {"crawl_middlewares.FetchesAgain": 10}}
     outcome = crawl(Visit, *PATHS, settings=settings)
     assert outcome.notes == ["/a/1"]
-    counted = outcome.counted()
-    assert counted["pages/dropped"] == 5
-    assert not counted.keys() & {"pages/kept-pending", "pages/orphaned", "pages/withdrawn"}
+    assert outcome.pages("dropped", "kept-pending", "orphaned", "withdrawn") == [5, 0, 0, 0]

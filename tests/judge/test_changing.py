@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judging import prose
-from sketches import sketch_of
+from judging import prose, sketch_of
 
 from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
@@ -48,6 +47,12 @@ def learn(rule, seed, place=PLACE, **differs):
     return rule.learn_response(place, evidence(seed), evidence(seed + 500, **differs), texts)
 
 
+def learn_same(rule, times, place=PLACE):
+    """Learn as often that two responses are equal."""
+    for seed in range(1, times + 1):
+        rule.learn_response(place, evidence(seed), evidence(seed), (text(), text()))
+
+
 def known(rule, folder=FOLDER):
     return rule.exclude(evidence(folder=folder)).paths
 
@@ -67,8 +72,7 @@ def test_a_path_changes_if_it_did_in_two_pairs_of_responses():
 @pytest.mark.parametrize("stayed", [SHOWN, SHOWN + 1])
 def test_it_must_have_changed_as_often_as_it_stayed_the_same(stayed):
     rule = made()
-    for seed in range(1, stayed + 1):
-        rule.learn_response(PLACE, evidence(seed), evidence(seed), (text(), text()))
+    learn_same(rule, stayed)
     for seed in range(1, SHOWN + 1):
         learn(rule, seed)
     assert known(rule) == ({CHANGED, OF_NAMED} if stayed == SHOWN else set())
@@ -105,8 +109,7 @@ def test_a_response_with_next_to_nothing_in_common_shows_nothing():
 
 
 def test_an_empty_page_shows_nothing_that_counts():
-    rule = made()
-    empty = Evidence(folder=FOLDER)
+    rule, empty = made(), Evidence(folder=FOLDER)
     for _ in range(3):
         rule.learn_response(PLACE, empty, empty, (text(common=0), text(common=0)))
     assert rule.exclude(evidence()) is NOTHING
@@ -116,27 +119,22 @@ def test_media_change_as_text_does():
     rule = made()
     for number in range(SHOWN):
         assert not rule.exclude(evidence()).media
-        same = text(), text()
         pair = evidence(1, embedded=number), evidence(1, embedded=number + 9)
-        rule.learn_response(PLACE, *pair, same)
+        rule.learn_response(PLACE, *pair, (text(), text()))
     found = rule.exclude(evidence())
     assert (found.media, found.paths) == (True, frozenset())
-    for _ in range(SHOWN + 1):
-        rule.learn_response(PLACE, evidence(1), evidence(1), same)
+    learn_same(rule, SHOWN + 1)
     assert not rule.exclude(evidence()).media
 
 
 def test_all_shingles_that_only_one_response_has_do_not_count_from_the_first_pair_on():
     rule = made()
-    learn(rule, 5)
-    [shared] = rule.exclude(evidence()).shared
-    assert shared.shingles.tolist() == [10, 11]
-    assert shared.sketch(512, 0) == sketch_of(np.array([10, 11], np.uint64), 512, 0).bits
-    learn(rule, 6)
-    [shared] = rule.exclude(evidence()).shared
-    assert shared.shingles.tolist() == [10, 11, 12, 13]
-    expected = sketch_of(np.array([10, 11, 12, 13], np.uint64), 512, 0).bits
-    assert shared.sketch(512, 0) == expected  # it isn't that of before
+    for seed, shingles in ((5, [10, 11]), (6, [10, 11, 12, 13])):
+        learn(rule, seed)
+        [shared] = rule.exclude(evidence()).shared
+        assert shared.shingles.tolist() == shingles
+        expected = sketch_of(np.array(shingles, np.uint64), 512, 0).bits
+        assert shared.sketch(512, 0) == expected  # it isn't that of before
 
 
 def test_what_changed_at_ten_places_and_stayed_the_same_nowhere_changes_everywhere():
@@ -147,8 +145,7 @@ def test_what_changed_at_ten_places_and_stayed_the_same_nowhere_changes_everywhe
     assert known(rule) == {CHANGED, OF_NAMED}
     long = evidence(paths={CHANGED: DomPath(1, MAX_UNASKED + 1)})
     assert not rule.exclude(long).paths  # nothing was asked at its place
-    same = text(), text()
-    rule.learn_response(200, evidence(1), evidence(1), same)
+    learn_same(rule, 1, place=200)
     assert not known(rule)
 
 
@@ -171,8 +168,7 @@ def test_together_two_crawlers_know_what_neither_does():
     assert known(second) == {CHANGED, OF_NAMED}
     assert not known(first)
     # They also contradict each other.
-    for seed in range(3):
-        first.learn_response(PLACE, evidence(seed), evidence(seed), (text(), text()))
+    learn_same(first, 3)
     second.add_others([first.dump(complete=False)])
     assert not known(second)
 
@@ -208,27 +204,23 @@ PAGE = "<title>One</title><nav>{nav}</nav><h1>A</h1><p>{text}</p><ul><li>{rotati
 
 
 def test_of_real_pages_it_is_the_element_that_changes():
-    analyser, rule = Analyser(Parameters()), None
+    analyser, rule = Analyser(Parameters()), Changing(Folders())
 
-    def page(number, visit=None):
-        html = PAGE.format(
-            nav=prose("nav", 30),
-            text=prose(number, 200),
-            rotating=prose(f"{number} {visit}", 30),
-            clock=f"It is {visit}:{number}, and that is all there is to say of it",
-        )
-        content = analyser.read(parse_html(html.encode()))
+    def page(number, visit):
+        shown = {"nav": prose("nav", 30), "text": prose(number, 200)}
+        shown["rotating"] = prose(f"{number} {visit}", 30)
+        shown["clock"] = f"It is {visit}:{number}, and that is all there is to say of it"
+        content = analyser.read(parse_html(PAGE.format_map(shown).encode()))
         return analyser.page(content, page_id=number, url=f"http://a.example/{number}")
 
-    rule = Changing(Folders())
     for number in range(SHOWN):
         first, second = (page(number, visit) for visit in (1, 2))
         rule.folders.used(first.known.folder).place = first.address.place
         texts = first.text, second.text
         rule.learn_response(first.address.place, first.known, second.known, texts)
-    one, other = (page(7, visit).known for visit in (3, 4))
-    paths = rule.exclude(one).paths
+    pages = [page(*each).known for each in ((7, 3), (7, 4), (8, 3))]
+    paths = rule.exclude(pages[0]).paths
     assert len(paths) == 2
-    assert one.rows != other.rows
-    assert one.rows_without(paths) == other.rows_without(paths)
-    assert one.rows_without(paths) != page(8, 3).known.rows_without(paths)
+    assert pages[0].rows != pages[1].rows
+    one, other, another = (each.rows_without(paths) for each in pages)
+    assert one == other != another

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judging import prose
-from sketches import sketch_of
+from judging import prose, sketch_of
 
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
@@ -50,6 +49,10 @@ def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noq
     return comparison.decide(Candidate(theirs.id, 0, theirs.evidence))
 
 
+def at(path):
+    return f"http://a.example/{path}"
+
+
 def text(*parts):
     return "".join(f"<p>{prose(seed, count)}</p>" for seed, count in parts)
 
@@ -60,24 +63,21 @@ LESS = text((1, 300), (2, 20))  # .93
 MUCH_LESS = text((1, 300), (2, 50))  # .85
 
 
-@pytest.mark.parametrize(
-    ("html", "title", "url", "rule"),
-    [
-        (WHOLE, "One", "/d/2", Rule.EQUAL),
-        (SIMILAR, "One", "/d/2", Rule.ALIKE),
-        (LESS, "One", "/d/2", Rule.ALIKE),
-        (MUCH_LESS, "One", "/d/2", Refusal.UNLIKE),
-        (SIMILAR, "Two", "/e/1", Rule.RETITLED),
-        (SIMILAR, "Two", "/d/2", Refusal.UNLIKE),
-        (LESS, "Two", "/e/1", Refusal.UNLIKE),
-        (MUCH_LESS, "One", "/d/1?sid=31415926535897932384", Refusal.UNLIKE),
-        (MUCH_LESS, "One", "/d/1?id=3", Refusal.UNLIKE),
-        (LESS, "One", "/d/1?from=3", Rule.ALIKE),
-        (text((3, 300)), "One", "/d/1", Refusal.UNLIKE),
-    ],
-)
+@pytest.mark.parametrize(("html", "title", "url", "rule"), [
+    (WHOLE, "One", "d/2", Rule.EQUAL),
+    (SIMILAR, "One", "d/2", Rule.ALIKE),
+    (LESS, "One", "d/2", Rule.ALIKE),
+    (MUCH_LESS, "One", "d/2", Refusal.UNLIKE),
+    (SIMILAR, "Two", "e/1", Rule.RETITLED),
+    (SIMILAR, "Two", "d/2", Refusal.UNLIKE),
+    (LESS, "Two", "e/1", Refusal.UNLIKE),
+    (MUCH_LESS, "One", "d/1?sid=31415926535897932384", Refusal.UNLIKE),
+    (MUCH_LESS, "One", "d/1?id=3", Refusal.UNLIKE),
+    (LESS, "One", "d/1?from=3", Rule.ALIKE),
+    (text((3, 300)), "One", "d/1", Refusal.UNLIKE),
+])  # fmt: skip
 def test_how_alike_pages_must_be(html, title, url, rule):
-    made = decided(page(html, f"http://a.example{url}", title), page(WHOLE))
+    made = decided(page(html, at(url), title), page(WHOLE))
     assert made.rule == rule
     assert made.is_same == (made.resemblance >= made.needed)
 
@@ -92,11 +92,9 @@ def test_what_is_needed_follows_the_setting():
 
 def test_rows_may_stand_in_any_order():
     rows = [f"<tr><td>{prose(n, 3)}</td><td>{prose(-n, 2)}</td></tr>" for n in range(1, 60)]
-    ours, theirs = (
-        page(f"<table>{''.join(each)}</table>", f"http://a.example/{n}")
-        for n, each in enumerate((rows, rows[::-1]))
-    )
-    assert decided(ours, theirs, few=True).rule is Rule.EQUAL
+    orders = enumerate((rows, rows[::-1]))
+    both = [page(f"<table>{''.join(each)}</table>", at(number)) for number, each in orders]
+    assert decided(*both, few=True).rule is Rule.EQUAL
 
 
 def test_where_little_is_known_pages_must_be_equal_unless_their_paths_agree():
@@ -110,17 +108,14 @@ def test_where_little_is_known_pages_must_be_equal_unless_their_paths_agree():
     assert decided(*same_words, few=True).rule is Rule.ALIKE
 
 
-@pytest.mark.parametrize("count", [45, 400])
-def test_other_media_contradict_beside_little_text(count):
+@pytest.mark.parametrize(("count", "rules"), [
+    (45, {Refusal.OTHER_MEDIA, Refusal.UNEQUAL}), (400, {Rule.EQUAL}),
+])  # fmt: skip
+def test_other_media_contradict_beside_little_text(count, rules):
     html = text((1, count)) + "<img src=/{}.png>"
-    ours, theirs = (page(html.format(n), f"http://a.example/{n}") for n in (1, 2))
-    rule = decided(ours, theirs).rule
-    if count == 400:
-        assert rule is Rule.EQUAL
-    else:
-        assert rule in {Refusal.OTHER_MEDIA, Refusal.UNEQUAL}
-    again = page(html.format(2), "http://a.example/1")
-    assert decided(page(html.format(1), "http://a.example/1"), again).is_same
+    ours, theirs = (page(html.format(n), at(n)) for n in (1, 2))
+    assert decided(ours, theirs).rule in rules
+    assert decided(ours, page(html.format(2), at(1))).is_same
 
 
 def test_elements_named_as_boilerplate_count_unless_addresses_agree():
@@ -142,16 +137,14 @@ def test_elements_named_as_boilerplate_count_unless_addresses_agree():
     ("../de/?of=", "abcdefgh", "", False),
 ])  # fmt: skip
 def test_links_to_pages_of_the_same_names_are_navigation(folder, names, beside, is_same):
-    def html(seed, folder, names, beside=""):
-        links = [
-            f"<a href={folder}{name}.html#top>{prose(f'{seed} {name}', 8)}</a>" for name in names
-        ]
+    def shown(language, folder, names, beside=""):
+        links = [f"<a href={folder}{name}.html#top>{prose(f'{language} {name}', 8)}</a>"
+                 for name in names]  # fmt: skip
         toc = f"<ul class=toc><li>{'<li>'.join(links)}</ul><div class=toc>{beside}</div>"
-        return text((1, 100)) + toc
+        return page(text((1, 100)) + toc, at(f"{language}/page.html"))
 
-    theirs = page(html(2, "", "abcdefgh"), "http://a.example/en/page.html")
-    found = decided(page(html(3, folder, names, beside), "http://a.example/de/page.html"), theirs)
-    assert found.is_same == is_same
+    theirs = shown("en", "", "abcdefgh")
+    assert decided(shown("de", folder, names, beside), theirs).is_same == is_same
 
 
 @pytest.mark.parametrize(("links", "is_same"), [
@@ -165,15 +158,13 @@ def test_links_to_pages_of_the_same_names_are_navigation(folder, names, beside, 
     ("{name}{language}?hl={language}", False),
 ])  # fmt: skip
 def test_a_parameter_that_most_links_carry_says_nothing_of_their_pages(links, is_same):
-    def html(language):
+    def shown(language, path):
         names = (each.format(name=name, language=language) for name in "abcdefgh"
                  for each in links.split(";"))  # fmt: skip
         listed = [f'<a href="{name}">{prose(language + name, 8)}</a>' for name in names]
-        return f"{text((1, 100))}<div class=menu>{'<br>'.join(listed)}</div>"
+        return page(f"{text((1, 100))}<div class=menu>{'<br>'.join(listed)}</div>", at(path))
 
-    ours = page(html("de"), "http://a.example/page?hl=de")
-    theirs = page(html("en"), "http://a.example/page")
-    assert decided(ours, theirs).is_same == is_same
+    assert decided(shown("de", "page?hl=de"), shown("en", "page")).is_same == is_same
 
 
 class Menu:
@@ -202,9 +193,14 @@ def test_boilerplate_of_either_page_counts_in_neither():
 CHANGES = f"{WHOLE}<div class=x>{{}}</div>{text((2, 50))}"
 
 
+def twice(html, *addresses):
+    """Return a page with two contents of its element that changes, at these addresses."""
+    return [page(html.format(prose(n, 100)), at(each)) for n, each in enumerate(addresses, 3)]
+
+
 def changing(html, named=False):
     """Return what is known if the only element of class x, or menu, is another each time."""
-    ours, theirs = (page(html.format(prose(seed, 100))).known.paths for seed in (3, 4))
+    ours, theirs = (each.known.paths for each in twice(html, "d/1", "d/1"))
     [path] = [each for each, at in ours.items() if each in theirs and at.rows != theirs[each].rows]
     assert path & 1 == named
     assert bits_of([*ours], {path}).bit_count() == 1
@@ -212,29 +208,21 @@ def changing(html, named=False):
 
 
 @pytest.mark.parametrize(("address", "is_same"), [
-    ("/d/1", True), ("/d/1?sid=31415926535897932384", True), ("/d/1?id=7", True),
-    ("/print/1", True), ("/d/2", False), ("/d/2?id=7", False), ("/e/", False),
+    ("d/1", True), ("d/1?sid=31415926535897932384", True), ("d/1?id=7", True), ("print/1", True),
+    ("d/2", False), ("d/2?id=7", False), ("e/", False),
 ])  # fmt: skip
 def test_text_that_changes_does_not_count_where_something_in_the_addresses_agrees(
     address, is_same
 ):
-    ours = page(CHANGES.format(prose(3, 100)), f"http://a.example{address}")
-    theirs, excluded = page(CHANGES.format(prose(4, 100))), changing(CHANGES)
+    ours, theirs = twice(CHANGES, address, "d/1")
+    excluded = changing(CHANGES)
     assert not decided(ours, theirs).is_same
     found = decided(ours, theirs, excluded)
     assert found.is_same == is_same
     if is_same:
         assert (found.rule, found.learnt) == (Rule.EQUAL, ("changing",))
-    other = page(CHANGES.format(prose(3, 100)), f"http://a.example{address}", "Other")
+    other = page(CHANGES.format(prose(3, 100)), at(address), "Other")
     assert not decided(other, theirs, excluded).is_same
-
-
-def test_text_that_changes_does_not_count_under_one_number_of_two_scripts():
-    ours, theirs = (
-        page(CHANGES.format(prose(seed, 100)), f"http://a.example/{script}.php?id=7")
-        for seed, script in ((3, "print"), (4, "article"))
-    )
-    assert decided(ours, theirs, changing(CHANGES)).rule is Rule.EQUAL
 
 
 def test_beside_text_that_changes_rows_may_stand_in_any_order():
@@ -257,28 +245,25 @@ def test_beside_text_that_changes_other_rows_are_not_equal_by_chance():
     assert len({each & 0xFFFF for each in sums}) < len({*sums}) == len(pages)
 
 
-def test_named_elements_change_as_well():
-    html = f"{text((1, 300))}<div class=menu>{{}}</div>"
-    ours, theirs = (
-        page(html.format(prose(seed, 100)), f"http://a.example/d/1?visit={seed}")
-        for seed in (3, 4)
-    )
-    assert not decided(ours, theirs).is_same
-    assert decided(ours, theirs, changing(html, named=True)).rule is Rule.EQUAL
+@pytest.mark.parametrize(("html", "addresses"), [
+    (CHANGES, ["print.php?id=7", "article.php?id=7"]),
+    (f"{WHOLE}<div class=menu>{{}}</div>", ["d/1?visit=3", "d/1?visit=4"]),
+])  # fmt: skip
+def test_neither_does_it_under_one_number_of_two_scripts_nor_in_named_elements(html, addresses):
+    both = twice(html, *addresses)
+    assert not decided(*both).is_same
+    assert decided(*both, changing(html, named="menu" in html)).rule is Rule.EQUAL
 
 
 def test_text_that_changes_counts_where_next_to_nothing_else_does():
     """A list whose pages share an introduction, where lists change on other pages."""
     html = f"{WHOLE}<ul class=x>{{}}</ul>"
-    ours, theirs = (
-        page(html.format(prose(seed, 100)), f"http://a.example/archive?page={seed}")
-        for seed in (3, 4)
-    )
+    ours, theirs = twice(html, "archive?page=3", "archive?page=4")
     known = changing(html)
     assert decided(ours, theirs, known).is_same
     known = known._replace(shared=(Menu(page(WHOLE).text.shingles),))
     assert not decided(ours, theirs, known).is_same
-    again = page(html.format(prose(5, 100)), "http://a.example/archive?page=4")
+    again = page(html.format(prose(5, 100)), at("archive?page=4"))
     assert decided(again, theirs, known).is_same  # one address is one page
 
 
@@ -358,18 +343,12 @@ def test_a_canonical_is_a_hint_where_titles_agree(ours, theirs, is_same):
 
 
 def test_what_coarse_sketches_of_named_elements_may_hide_counts():
-    said = []
     for seed in range(40):
         shared, main = prose(f"{seed} menu", 1400), text((f"{seed} main", 120))
-        ours, theirs = (
-            page(
-                f"<div class=menu>{shared} {prose(f'{seed} {folder}', 240)}</div>{main}",
-                f"http://a.example/{folder}/index.html",
-            )
-            for folder in ("arm64", "ppc64el")
-        )
-        said.append(decided(ours, theirs).is_same)  # .76 of what they show is alike
-    assert not any(said)
+        menus = {each: f"<div class=menu>{shared} {prose(f'{seed} {each}', 240)}</div>"
+                 for each in ("arm64", "ppc64el")}  # fmt: skip
+        both = [page(menu + main, at(f"{each}/index.html")) for each, menu in menus.items()]
+        assert not decided(*both).is_same  # .76 of what they show is alike
 
 
 def test_the_scale_of_all_text_is_that_of_its_kinds_on_average():
@@ -388,10 +367,8 @@ def test_the_scale_of_all_text_is_that_of_its_kinds_on_average():
 
 @pytest.mark.parametrize("beside", ["", "A few words beside the only element."])
 def test_names_say_nothing_of_a_page_that_stands_in_named_elements_alone(beside):
-    named, plain = (
-        page(f"<div class={each}>{WHOLE}</div>{beside}") for each in ("header", "page")
-    )
-    assert named.known.sketches == plain.known.sketches
+    pages = [page(f"<div class={each}>{WHOLE}</div>{beside}") for each in ("header", "page")]
+    assert pages[0].known.sketches == pages[1].known.sketches
 
 
 @pytest.mark.parametrize("named", ["header", "banner", "toc", "related"])

@@ -31,10 +31,11 @@ def test_pages_that_differ_in_their_text_are_not_the_same(kind):
 
 
 def test_copies_are_found_and_pages_of_their_own_kept():
-    found = judged("sessions", ["best"], 1)["best"].tally
-    assert (found.repetitions, found.found) == (4 * 13, 4 * 13)
-    found = judged("category-pages", ["best"], 1)["best"].tally
-    assert (found.contents, found.lost) == (4 * 14, 0)
+    copies, own = (
+        judged(kind, ["best"], 1)["best"].tally for kind in ("sessions", "category-pages")
+    )
+    assert (copies.repetitions, copies.found) == (4 * 13, 4 * 13)
+    assert (own.contents, own.lost) == (4 * 14, 0)
 
 
 def test_other_pages_come_first_and_are_not_counted():
@@ -73,12 +74,11 @@ def test_a_preset_may_have_titles():
 
 
 def test_readme_lists_what_the_default_loses():
-    results = {
-        "prices": {"best": Found(Tally(lost=1))},
-        "jobs-by-city": {"best": Found(Tally(lost=2))},
-        "photos": {"best": Found()},
-        "sizes": {"best": Found(Tally(lost=3), named="numbers")},
-    }
+    found = {
+        "prices": Found(Tally(lost=1)), "jobs-by-city": Found(Tally(lost=2)), "photos": Found(),
+        "sizes": Found(Tally(lost=3), named="numbers"),
+    }  # fmt: skip
+    results = {kind: {"best": each} for kind, each in found.items()}
     before, _, rest = README.read_text(encoding="utf-8").partition("<!-- kinds -->\n")
     after = rest.partition("  <!-- /kinds -->")[2]
     listed = "  sizes. It loses these without a warning: jobs by city, prices."

@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 import pytest
 from judging import analysed, judged, prose, store_for
@@ -43,27 +43,26 @@ def kept(verdicts):
 
 def timed(number):
     """A page that ends in the time that it took, twice under two addresses."""
+    name, text = f"Article {number}", prose(number, 80)
+    shown = (
+        f"<title>{name}</title><h1>{name}</h1><p>{text}</p><p>Page generated in {{:.4f}} seconds"
+    )
     for query in ("", "?sort=asc"):
-        text = f"<h1>Article {number}</h1><p>{prose(number, 80)}</p>"
         seconds = random.Random(f"{number}{query}")
-        title = f"<title>Article {number}</title>"
-        page, again = (
-            f"{title}{text}<p>Page generated in {seconds.random():.4f} seconds</p>"
-            for _ in range(2)
-        )
+        page, again = (shown.format(seconds.random()) for _ in range(2))
         yield f"articles/{number}{query}", page, again
 
 
 def sections(count):
     """Pages whose last paragraph is their content, of three kinds."""
     intro = prose("intro", 60)
-    for number in range(count):
-        own = prose(f"own {number}", 150)
-        yield f"a/{number}", f"<title>Section</title><h1>Section</h1><p>{own}</p>"
-        own = prose(f"intro {number}", 70 + number)
-        yield f"b/{number}", f"<title>Guide</title><p>{intro}</p><p>{own}</p>"
-        common, own = prose("common", 60), prose(f"titled {number}", 80)
-        yield f"c/{number}", f"<title>Story {prose(number, 2)}</title><p>{common}</p><p>{own}</p>"
+    common = prose("common", 60)
+    for n in range(count):
+        own, after, story = prose(f"own {n}", 150), prose(f"intro {n}", 70 + n), prose(n, 2)
+        yield f"a/{n}", f"<title>Section</title><h1>Section</h1><p>{own}</p>"
+        yield f"b/{n}", f"<title>Guide</title><p>{intro}</p><p>{after}</p>"
+        titled = prose(f"titled {n}", 80)
+        yield f"c/{n}", f"<title>Story {story}</title><p>{common}</p><p>{titled}</p>"
 
 
 @presets
@@ -88,36 +87,32 @@ def test_a_template_that_three_of_the_first_pages_lack_is_found_out(parameters, 
 def test_while_little_is_known_titles_and_hosts_say_what_is_dropped(
     parameters, hosts, titles, equal, alike
 ):
-    for is_dropped, places in (equal, ()), (alike, (100, 300)):
-        text = prose("text", 400).split()
-        pages = []
-        for host, title in zip(hosts, titles, strict=True):
-            pages.append((f"http://{host}.example/x/{len(pages)}",
-                          f"<title>{title}</title><p>{' '.join(text)}</p>"))  # fmt: skip
-            for place in places:
-                text[place] = "changed"
+    text = prose("text", 400).split()
+    changed = [*text[:100], "changed", *text[101:300], "changed", *text[301:]]
+    for is_dropped, other in (equal, text), (alike, changed):
+        pages = [
+            (f"http://{host}.example/x/{n}", f"<title>{title}</title><p>{' '.join(shown)}</p>")
+            for n, (host, title, shown) in enumerate(
+                zip(hosts, titles, (text, other), strict=True)
+            )
+        ]
         assert judged(pages, parameters)[1].is_duplicate == is_dropped
 
 
 @presets
 def test_numbers_tell_titles_apart_where_addresses_do(parameters):
     about = [(f"about/{n}", f"<title>About {n}x</title>{prose(n, 90)}") for n in range(8)]
-    text = prose("leaflet", 300)
-    leaflets = [
-        (f"{mg}-mg", f"<title>Soft {mg} mg</title><p>{mg} mg</p><p>{text} {mg} mg</p>")
-        for mg in (1, 5, 10)
-    ]
+    html = f"<title>Soft {{0}} mg</title><p>{{0}} mg</p><p>{prose('leaflet', 300)} {{0}} mg</p>"
+    leaflets = [(f"{mg}-mg", html.format(mg)) for mg in (1, 5, 10)]
     assert kept(crawl([*about, *leaflets], parameters))[8:] == [True] * 3
 
 
 @presets
 def test_a_key_that_page_and_address_share_tells_pages_apart(parameters):
     others = [(f"other?no={n}", f"<title>Part</title>{prose(n, 90)}") for n in range(8)]
-    text = prose("bolt", 300)
-    parts = [
-        (f"part?no={key}", f"<title>Part</title><p>No. {key}</p><p>{text}</p>")
-        for key in ("847-12345", "847-12399", "911-55555")
-    ]
+    html = f"<title>Part</title><p>No. {{}}</p><p>{prose('bolt', 300)}</p>"
+    keys = "847-12345", "847-12399", "911-55555"
+    parts = [(f"part?no={key}", html.format(key)) for key in keys]
     copies = [(f"{path}&utm_source={n}", page) for n, (path, page) in enumerate(parts)]
     assert kept(crawl([*others, *parts, *copies], parameters)[8:]) == [True] * 3 + [False] * 3
 
@@ -146,19 +141,14 @@ def site():
     """A crawl that teaches all that is learnt: boilerplate, DOM paths that change, titles."""
     menu = prose("menu", 100)
 
-    def article(number, advert=""):
-        return (
-            f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
-            f"<p>{prose(number, 90)}</p>{advert}<p>{prose(-number, 90)}</p>"
-        )
+    def article(number, advert=None):
+        shown = f"<div class=x>{prose(advert, 25)}</div>" if advert else ""
+        title, (one, other) = prose(number, 2), (prose(n, 90) for n in (number, -number))
+        return f"<title>The site: {title}</title><p>{menu}</p><p>{one}</p>{shown}<p>{other}</p>"
 
-    for number in range(12):
-        for visit in range(3):
-            page, again = (
-                article(number, f"<div class=x>{prose(f'{number} {visit}{more}', 25)}</div>")
-                for more in ("", " again")
-            )
-            yield f"en/{number}?sid=a{visit}", page, again
+    for number, visit in product(range(12), range(3)):
+        adverts = f"{number} {visit}", f"{number} {visit} again"
+        yield f"en/{number}?sid=a{visit}", *(article(number, each) for each in adverts)
     for number in range(12):
         yield f"de/{number}", article(number)
 
@@ -184,9 +174,8 @@ async def test_what_is_learnt_is_in_no_evidence():
 def test_a_copy_of_one_of_the_first_pages_is_found_whenever_it_comes():
     """That a place changes was not known when the first ones were stored."""
     pages = list(site())[:36]
-    late = [
-        (f"en/{n}?sid=a9", pages[3 * n][1].replace("</div>", " later</div>")) for n in range(12)
-    ]
+    later = (first.replace("</div>", " later</div>") for _, first, _ in pages[::3])
+    late = [(f"en/{n}?sid=a9", page) for n, page in enumerate(later)]
     assert not any(kept(crawl([*pages, *late])[36:]))
 
 
@@ -210,10 +199,7 @@ def links(seed):
 def check_repetitions(page):
     """None of 20 pages, met three times each, is lost; a fifth of the repetitions may be kept."""
     met = product(range(20), range(3))
-    pages = [
-        (f"{number}?sid=a{visit}", page(number, visit), page(number, visit + 3))
-        for number, visit in met
-    ]
+    pages = ((f"{n}?sid=a{visit}", page(n, visit), page(n, visit + 3)) for n, visit in met)
     found = kept(crawl(pages))
     assert all(any(found[3 * number : 3 * number + 3]) for number in range(20))
     assert sum(found) <= 20 + 0.2 * 40
@@ -224,11 +210,9 @@ def check_repetitions(page):
 )
 def test_repetitions_are_found_though_something_in_the_middle_changes(name, count):
     def page(number, visit):
-        return (
-            f"<title>{prose(number, 3)}</title><h1>{prose(number, 2)}</h1>"
-            f"<p>{prose(number, count // 2)}</p>{CHANGING[name](f'{number} {visit}')}"
-            f"<p>{prose(-number, count // 2)}</p>"
-        )
+        head = f"<title>{prose(number, 3)}</title><h1>{prose(number, 2)}</h1>"
+        before, after = (f"<p>{prose(n, count // 2)}</p>" for n in (number, -number))
+        return f"{head}{before}{CHANGING[name](f'{number} {visit}')}{after}"
 
     check_repetitions(page)
 
@@ -237,10 +221,8 @@ def test_a_page_that_says_less_than_its_navigation_has_places_that_change_too():
     menu = "".join(f"<li><a href=x>{prose(f'menu {n}', 2)}</a>" for n in range(25))
 
     def page(number, visit):
-        return (
-            f"<title>{prose(number, 3)}</title><div class=navbar><ul>{menu}</ul></div>"
-            f"<p>{prose(number, 20)}</p><div>{prose(f'{number} {visit}', 14)}</div>"
-        )
+        head = f"<title>{prose(number, 3)}</title><div class=navbar><ul>{menu}</ul></div>"
+        return f"{head}<p>{prose(number, 20)}</p><div>{prose(f'{number} {visit}', 14)}</div>"
 
     check_repetitions(page)
 
@@ -251,11 +233,11 @@ def test_a_page_that_says_less_than_its_navigation_has_places_that_change_too():
 @presets
 @pytest.mark.parametrize("count", [12, 25, 60])
 def test_a_number_in_a_title_makes_no_other_page(parameters, count):
+    html = "<title>{0} — LLVM {1} docs</title><h1>{0}</h1><p>{2}</p>"
     pages = [
-        (f"llvm/{version}/{n}.html", (f"<title>{prose(n, 1)} — LLVM {version} docs</title>"
-         f"<h1>{prose(n, 1)}</h1><p>{prose(n, count)}</p>"))
-        for version in (15, 16) for n in range(12)
-    ]  # fmt: skip
+        (f"llvm/{version}/{n}.html", html.format(prose(n, 1), version, prose(n, count)))
+        for version, n in product((15, 16), range(12))
+    ]
     found = kept(crawl(pages, parameters))
     assert all(found[:12])
     assert sum(found[12:]) <= 4  # until the site's own words and editions are known
@@ -270,13 +252,9 @@ def test_short_pages_of_other_names_are_kept(parameters):
 def test_navigation_in_another_language_hides_nothing():
     def manual(language, number):
         nav = "".join(f"<a href=x>{prose(f'{language} {n}', 2)}</a> " for n in range(100))
-        return (
-            f"{language}/{number}.html",
-            (
-                f"<title>{prose(number, 2)}</title><div class=docnav>{nav}</div>"
-                f"<p>{prose(number, 150)}</p><ul><li>{nav}</ul>"
-            ),
-        )
+        title, text = f"<title>{prose(number, 2)}</title>", f"<p>{prose(number, 150)}</p>"
+        html = f"{title}<div class=docnav>{nav}</div>{text}<ul><li>{nav}</ul>"
+        return f"{language}/{number}.html", html
 
     found = kept(crawl([manual(language, n) for language in ("en", "de") for n in range(20)]))
     assert all(found[:20])
@@ -285,14 +263,11 @@ def test_navigation_in_another_language_hides_nothing():
 
 def test_links_that_no_other_page_has_are_content():
     def manual(version, number):
-        chance = random.Random(f"{version} {number}")
+        chance, name = random.Random(f"{version} {number}"), prose(number, 2)
         drawn = chance.sample(range(1000 * number, 1000 * number + 200), 200)
         menu = "".join(f"<li><a href=x>{prose(f'{version} {n}', 5)}</a>" for n in drawn)
-        text = f"<h1>{prose(number, 2)}</h1><p>{prose(number, 60)}</p>"
-        return (
-            f"{version}/{number}.html",
-            f"<title>{prose(number, 2)}</title><ul>{menu}</ul>{text}",
-        )
+        text = f"<h1>{name}</h1><p>{prose(number, 60)}</p>"
+        return f"{version}/{number}.html", f"<title>{name}</title><ul>{menu}</ul>{text}"
 
     assert all(kept(crawl([manual(version, n) for version in ("1", "2") for n in range(16)])))
 
@@ -304,10 +279,8 @@ def test_one_page_fetched_again_and_again_is_learnt_from():
     """Two lines at its end change: who is online, and a saying."""
 
     def chat(visit):
-        return (
-            f"<title>Chat</title><p>{prose(0, 60)}</p>"
-            f"<p>Guests online: {visit}</p><div>{prose(visit, 9)}</div>"
-        )
+        online = f"<p>Guests online: {visit}</p><div>{prose(visit, 9)}</div>"
+        return f"<title>Chat</title><p>{prose(0, 60)}</p>{online}"
 
     pages = [(f"chat?sid=a{visit}", chat(visit), chat(visit + 30)) for visit in range(30)]
     found = kept(crawl(pages))
@@ -331,15 +304,14 @@ def changed_pairs():
 def test_simhash_alone_decides(titles, max_distance):
     """Whatever the titles: 60 pairs with one word changed."""
     parameters = replace(PAPER, titles=titles, max_distance=max_distance)
-    dropped = near = 0
+    dropped = 0
     for number, pair in enumerate(changed_pairs()):
         pages = [(f"{number}/{n}", Content(text, f"Title {n}")) for n, text in enumerate(pair)]
         ours, theirs = crawl(pages, parameters)
         is_near = (ours.fingerprint ^ theirs.fingerprint).bit_count() <= max_distance
         assert theirs.is_duplicate is is_near
-        near += is_near
-        dropped += theirs.is_duplicate
-    assert dropped == near >= 40
+        dropped += is_near
+    assert dropped >= 40
 
 
 @pytest.mark.parametrize("other", [{"images": ("/1.png",)}, {"data": ("1",)}])
@@ -350,13 +322,11 @@ def test_simhash_alone_sees_no_media(other):
 
 
 def test_forms_and_places_do_not_reach_it():
-    text = prose(1, 100)
-    half = [Block(prose(1, 100), Form.CONTENT, 1)]
-    cut = [
-        Block(" ".join(text.split()[:50]), Form.NAMED, 2),
-        Block(" ".join(text.split()[50:]), Form.LINKS, 3),
-    ]
-    pages = [("a", Content(blocks=half)), ("b", Content(blocks=cut))]
+    text = prose(1, 100).split()
+    forms = (text[:50], Form.NAMED), (text[50:], Form.LINKS)
+    cut = [Block(" ".join(part), form, path) for path, (part, form) in enumerate(forms, 2)]
+    whole = [Block(" ".join(text), Form.CONTENT, 1)]
+    pages = [("a", Content(blocks=whole)), ("b", Content(blocks=cut))]
     assert crawl(pages, PAPER)[1].match.distance == 0
 
 
@@ -375,9 +345,8 @@ def test_titles_may_be_ignored():
     """Also on the first pages of a site."""
     pairs = [
         (f"{number}/{n}", Content(text, prose(f"{number} {n}", 3)))
-        for number, pair in enumerate(changed_pairs())
+        for number, pair in enumerate(islice(changed_pairs(), 20))
         for n, text in enumerate(pair)
-        if number < 20
     ]
     found = kept(crawl(pairs, replace(BEST, titles="ignore")))
     assert found[::2] == [True] * 20

@@ -23,13 +23,16 @@ PARAMETERS = Parameters()
 TITLE = "<title>{} of the site</title>"
 
 
-def page(seed, advert="", address=None, length=12, head=""):
+def analysed(html, url):
     analyser = Analyser(PARAMETERS)
+    content = analyser.read(parse_html(html.encode()))
+    return analyser.page(content, page_id=hash(url) % 2**64, url=url)
+
+
+def page(seed, advert="", address=None, length=12, head=""):
     shown = prose(f"advert {advert}", length)
     html = f"{head}{TITLE.format(seed)}<p>{prose(seed)}</p><div class=x>{shown}</div>"
-    content = analyser.read(parse_html(html.encode()))
-    url = f"http://a.example/{address or seed}"
-    return analyser.page(content, page_id=hash(url) % 2**64, url=url)
+    return analysed(html, f"http://a.example/{address or seed}")
 
 
 def again(number, **differs):
@@ -115,14 +118,12 @@ async def test_a_detector_goes_on_where_another_was_closed():
         await first.decide(page(41))  # the 41st page of its site, too
         assert pages_of(second) == pages_of(first) == 41
         for name in ("changing", "boilerplate", "titles"):
-            rules = [rule_of(each, name) for each in (first, second)]
-            excluded = [rule.exclude(page(1).known)._replace(shared=()) for rule in rules]
-            assert excluded[0] == excluded[1]
-            shared = [
-                [each.shingles.tolist() for each in rule.exclude(page(1).known).shared]
-                for rule in rules
-            ]
-            assert shared[0] == shared[1]
+            found = [rule_of(each, name).exclude(page(1).known) for each in (first, second)]
+            one, other = (
+                each._replace(shared=[part.shingles.tolist() for part in each.shared])
+                for each in found
+            )
+            assert one == other
         dumps = [rule_of(each, "changing").dump(complete=True) for each in (first, second)]
         assert dumps[0] == dumps[1]
         assert rule_of(second, "changing").exclude(page(1).known).paths
@@ -194,9 +195,8 @@ async def test_what_was_learnt_is_said_where_it_counts():
                 await ask_again(detector, number, length=25)
             if verdict.is_duplicate:
                 learnt.append(verdict.match.decided.learnt)
-        assert "changing" in learnt[0]  # until then it isn't found
-        assert "changing" in learnt[-1]
-        assert len(learnt) == 12 - DUE[1] - 1
+        assert len(learnt) == 12 - DUE[1] - 1  # until then it isn't found
+        assert all("changing" in each for each in (learnt[0], learnt[-1]))
         assert told.count(("//a.example", "changing")) == 1
 
 
@@ -235,11 +235,7 @@ def test_a_page_in_another_template_is_found_by_what_counts_of_it(heading, name)
     def rendered(at, folder, heading=None, name=None):
         template = prose(f"template of {folder}", 150)
         html = f"<h1>{heading or at}</h1><p>{prose(at, 40)}</p><div>{template}</div>"
-        content, url = (
-            analyser.read(parse_html(html.encode())),
-            f"//a.example/{folder}/{name or at}",
-        )
-        return analyser.page(content, page_id=hash(url) % 2**64, url=f"http:{url}")
+        return analysed(html, f"http://a.example/{folder}/{name or at}")
 
     pages = rendered(0, "x"), rendered(0, "y", heading, name)
     shared = [Excluded(shared=(shown(rendered(7, each), rendered(8, each)),)) for each in "xy"]
@@ -265,10 +261,9 @@ def shown(one, other):
 def test_pages_with_folders_of_their_own_share_the_boilerplate_of_the_folder_above(address):
     """Sixty offers under one title, in a section that isn't half of the site."""
     pages = [(f"http://a.test/news/{n}", f"<title>{n}</title>{prose(n, 80)}") for n in range(100)]
-    step = len(pages) // 60
     for n in range(60):
         where = f"http://a.test/offers/{address.format(1000 + n, n % 7, n % 3)}"
         said = f"<title>Flat</title><p>{prose(f'own {n}', 12)}</p><p>{prose('shared', 400)}</p>"
-        pages.insert(n * (step + 1), (where, said))
-    verdicts = dict(zip((url for url, _ in pages), judged(pages, Parameters()), strict=True))
-    assert not any(each.is_duplicate for url, each in verdicts.items() if "/offers/" in url)
+        pages.insert(2 * n, (where, said))
+    offers = judged(pages, Parameters())[:120:2]
+    assert not any(each.is_duplicate for each in offers)

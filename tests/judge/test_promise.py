@@ -35,13 +35,12 @@ blocks = st.tuples(
     st.integers(0, 3), st.sampled_from(NAMES), st.sampled_from([2, 8, 30, 90]),
     st.sampled_from([None, None, "a", "b"]),
 )  # fmt: skip
+texts, titles = st.integers(0, 2), st.sampled_from(["One", "One", "Two", ""])
+contents = st.tuples(texts, st.sampled_from([25, 60, 200]), st.lists(blocks, max_size=4), titles)
 pages = st.tuples(
-    st.integers(0, 2),  # its text
-    st.sampled_from([25, 60, 200]),
-    st.lists(blocks, max_size=4),
+    contents,
     st.sampled_from(["en", "de", "v1"]),
     st.sampled_from(["1.html", "2.html"]),
-    st.sampled_from(["One", "One", "Two", ""]),
     st.booleans(),  # whether it names one page as its canonical one
 )
 
@@ -79,11 +78,8 @@ def test_nothing_is_dropped_that_shows_something_else(given_pages, filling):
         for folder in ("en", "de")
     ]
     made = [
-        (
-            f"http://a.test/{folder}/{number}/{name}",
-            html(text, size, around, title, names_canonical=canonical),
-        )
-        for number, (text, size, around, folder, name, title, canonical) in enumerate(given_pages)
+        (f"http://a.test/{folder}/{number}/{name}", html(*content, names_canonical=canonical))
+        for number, (content, folder, name, canonical) in enumerate(given_pages)
     ]
     for value, verdict in asyncio.run(shown(before + made, len(before))):
         assert value >= LOWEST, verdict

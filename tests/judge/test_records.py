@@ -11,6 +11,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.knowledge import NOTHING
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.records import SHOWN
+from scrapy_neardup.judge.sites import Site
 
 CITIES = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
 
@@ -113,22 +114,16 @@ def test_copies_of_another_page_are_not_requested_again():
 
 
 def test_a_crawl_with_half_of_the_group_goes_on():
-    from scrapy_neardup.judge.sites import Site
-
     analyser = Analyser(Parameters())
     read = analysed(analyser, [job(number, city) for number, city in enumerate(CITIES)])
-    first, second = Site("me"), Site("you")
-    for site in (first, second):
-        site.folders.used(read[0].known.folder).place = 1
-    first.changing.learn_response(1, read[0].known, read[0].known, (read[0].text, read[0].text))
-    for page in read[1:3]:
-        assert not first.records.learn_drop(page, NOTHING, read[0].id, read[0].known)
+    first, second, kept = Site("me"), Site("you"), read[0]
+    learn = lambda site, page: site.records.learn_drop(page, NOTHING, kept.id, kept.known)
+    first.folders.used(kept.known.folder).place = 1
+    first.changing.learn_response(1, kept.known, kept.known, (kept.text, kept.text))
+    assert not any(learn(first, page) for page in read[1:3])
     assert second.restore(first.dump(complete=True))
-    second.folders.used(read[0].known.folder).place = 1
-    found = [
-        second.records.learn_drop(page, NOTHING, read[0].id, read[0].known) for page in read[3:5]
-    ]
-    assert found == [(), (1, 2, 3, 4)]
+    second.folders.used(kept.known.folder).place = 1
+    assert [learn(second, page) for page in read[3:5]] == [(), (1, 2, 3, 4)]
     records = second.records.exclude(read[6].known).records
     assert records
     third = Site("third")
@@ -192,26 +187,12 @@ def courses(number, dates):
     ]
 
 
-def test_the_kept_page_may_lack_the_place():
-    pages = courses(1, 9)
+@pytest.mark.parametrize(("number", "dates"), [(1, 9), (6, 2), (6, 3)])
+def test_the_kept_page_may_lack_the_place_and_small_groups_count_together(number, dates):
+    pages = courses(number, dates)
     found, released, _ = kept(pages, pages[1])
     assert all(found)
     assert released
-
-
-@pytest.mark.parametrize("dates", [2, 3])
-def test_small_groups_of_a_folder_count_together(dates):
-    pages = courses(6, dates)
-    found, released, _ = kept(pages, pages[1])
-    assert all(found)
-    assert released
-
-
-def test_a_copy_of_each_page_is_no_record():
-    pages = courses(9, 1)
-    found, released, _ = kept(pages, pages[1])
-    assert not released
-    assert found.count(True) < len(found)
 
 
 def test_of_a_place_that_no_second_response_had_one_is_asked_for():
@@ -222,12 +203,17 @@ def test_of_a_place_that_no_second_response_had_one_is_asked_for():
     assert released
 
 
-def test_a_counter_in_the_place_is_no_record():
-    pages = courses(6, 3)
-    changed = course(0, "d0x9")
-    found, released, _ = kept(pages, (pages[1][0], changed[1]))
+COPIES, COUNTED = courses(9, 1), courses(6, 3)
+
+
+@pytest.mark.parametrize(("pages", "again", "share"), [
+    (COPIES, COPIES[1], 1),  # a copy of each page
+    (COUNTED, (COUNTED[1][0], course(0, "d0x9")[1]), 0.5),  # a counter in the place
+])  # fmt: skip
+def test_neither_a_copy_of_each_page_nor_a_counter_is_a_record(pages, again, share):
+    found, released, _ = kept(pages, again)
     assert not released
-    assert sum(found) < len(found) / 2
+    assert sum(found) < len(found) * share
 
 
 @pytest.mark.parametrize("blocks", [4, 7, 14])
@@ -248,8 +234,7 @@ def test_a_line_among_larger_blocks_is_found(blocks):
         "th",
         "q",
     ]
-    beside = "".join(
-        f"<div class=b{tag}><{tag}>{prose(tag, 9)}</{tag}></div>" for tag in tags[:blocks]
-    )
+    larger = [f"<div class=b{tag}><{tag}>{prose(tag, 9)}</{tag}></div>" for tag in tags[:blocks]]
+    beside = "".join(larger)
     pages = [job(n, f"<i>{city} Street</i>", more=beside) for n, city in enumerate(CITIES)]
     assert all(kept(pages, pages[1])[0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sketches import sketch_of
+from judging import sketch_of
 
 from scrapy_neardup.judge.sketch import MAX_DENSITY, Overlap, Sketch, merged, overlap
 
@@ -61,14 +61,10 @@ def test_estimates_are_next_to_unbiased(counts):
 
 @pytest.mark.parametrize("count", [100, 2000])
 def test_boilerplate_does_not_count_in_either_page(count):
-    menus = shingles(4, count), shingles(5, count)
-    text = shingles(6, 500)
-    pages = [np.concatenate([text, menu]) for menu in menus]
-    ours, theirs = (sketch_of(page, SIZE) for page in pages)
+    one, other, text = (shingles(*each) for each in ((4, count), (5, count), (6, 500)))
+    ours, theirs = (sketch_of(np.concatenate([text, menu]), SIZE) for menu in (one, other))
     level = max(ours.level, theirs.level)
-    boilerplate = 0
-    for menu in menus:
-        boilerplate |= sketch_of(menu, SIZE, level).bits
+    boilerplate = sketch_of(one, SIZE, level).bits | sketch_of(other, SIZE, level).bits
     assert overlap(ours, theirs, 0, SIZE).resemblance < 0.8
     assert overlap(ours, theirs, boilerplate, SIZE).resemblance > 0.98
 

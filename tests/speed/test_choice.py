@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from forked import python
 
 from scrapy_neardup import _speed
 from scrapy_neardup._speed.kernels import KERNELS
@@ -34,34 +33,28 @@ def compiled_as(monkeypatch, twin):
     monkeypatch.setattr(_speed, "load", lambda name: SimpleNamespace(double=twin))
 
 
-def test_a_twin_that_agrees_is_taken(monkeypatch):
+def test_a_twin_that_agrees_is_taken_and_without_the_module_there_is_nothing_to_say(
+    monkeypatch, caplog
+):
     twin = lambda value: value + value
     compiled_as(monkeypatch, twin)
     assert _speed.has_twin("features", 21)(double) is twin
+    monkeypatch.setattr(_speed, "load", lambda name: None)
+    assert _speed.has_twin("features", 21)(double) is double
+    assert not caplog.messages
 
 
-@pytest.mark.parametrize(
-    "twin",
-    [
-        lambda value: value, float, lambda value: (2 * value,), lambda value, more: value, None,
-        *map(failing, [IndexError("index -36 is out of bounds"), Panic(), MemoryError()]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("twin", [
+    lambda value: value, float, lambda value: (2 * value,), lambda value, more: value, None,
+    *map(failing, [IndexError("index -36 is out of bounds"), Panic(), MemoryError()]),
+])  # fmt: skip
 def test_a_twin_that_differs_or_raises_is_refused_with_one_line(
     monkeypatch, caplog, refused, twin
 ):
     compiled_as(monkeypatch, twin)
     assert _speed.has_twin("features", 21)(double) is double
-    (line,) = caplog.messages
-    assert (
-        line == f"scrapy-neardup runs features.double in pure Python: {refused['features.double']}"
-    )
-
-
-def test_without_the_module_there_is_nothing_to_say(monkeypatch, caplog):
-    monkeypatch.setattr(_speed, "load", lambda name: None)
-    assert _speed.has_twin("features", 21)(double) is double
-    assert not caplog.messages
+    why = refused["features.double"]
+    assert caplog.messages == [f"scrapy-neardup runs features.double in pure Python: {why}"]
 
 
 @pytest.mark.parametrize("error", [
@@ -86,15 +79,11 @@ def test_equal_results_are_equal_in_type_too():
     assert not _speed.same(1, True)
 
 
-COMMAND = [sys.executable, "-P", "-m", "scrapy_neardup._speed"]
-
-
 def test_the_command_says_which_way_the_package_runs():
-    pure = {**os.environ, "NEARDUP_PURE": "1"}
-    said = subprocess.run(COMMAND, env=pure, capture_output=True, text=True, check=True).stdout
+    command, pure = ("-P", "-m", "scrapy_neardup._speed"), {**os.environ, "NEARDUP_PURE": "1"}
+    said = python(*command, env=pure, check=True).stdout
     assert said.startswith("scrapy-neardup runs all in pure Python (NEARDUP_PURE=1)")
-    asked = subprocess.run([*COMMAND, "--all"], env=pure, capture_output=True, check=False)
-    assert asked.returncode == 1
+    assert python(*command, "--all", env=pure).returncode == 1
 
 
 BROKEN = """
@@ -113,24 +102,22 @@ runpy.run_module("scrapy_neardup._speed", run_name="__main__")
 @pytest.mark.skipif(_speed.load("counting") is None, reason="pure Python")
 def test_the_command_tries_each_function():
     """As where numpy has changed under a module that loads."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", BROKEN], capture_output=True, text=True, check=False
-    )
+    done = python("-P", "-c", BROKEN)
     assert "counting.counted in pure Python: " in done.stdout
     assert "IndexError('index -36 is out of bounds')" in done.stdout
     assert (done.stderr, done.returncode) == ("", 1)
 
 
-def test_a_package_that_does_not_run_is_an_error_of_the_command():
-    script = """
+ABSENT = """
 import runpy, sys
 sys.modules["scrapy_neardup.judge.boilerplate"] = None
 sys.argv[1:] = ["--all"]
 runpy.run_module("scrapy_neardup._speed", run_name="__main__")
 """
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False
-    )
+
+
+def test_a_package_that_does_not_run_is_an_error_of_the_command():
+    done = python("-P", "-c", ABSENT)
     assert done.returncode == 1
     assert done.stderr.startswith("scrapy-neardup can't run: ModuleNotFoundError(")
     assert done.stderr.endswith("No crawl with it will start; install it again\n")
@@ -164,7 +151,7 @@ def translated(folder):
     shutil.copytree(PACKAGE / "_speed", folder, dirs_exist_ok=True)
     options = ["-X", "wraparound=False", "-X", "boundscheck=False", "-Werror", "--shared=shared"]
     written = [folder / f"{name}.pyx" for name in KERNELS]
-    subprocess.run([sys.executable, "-m", "cython", "-3", *options, *written], check=True)
+    python("-m", "cython", "-3", *options, *written, check=True)
     return {path.stem: path.with_suffix(".c") for path in written}
 
 

@@ -20,10 +20,7 @@ pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
 )
 
-_TWINS = (
-    "hashes_of", "least_under", "majority", "minima_of", "minima_of_each", "parted",
-    "shingles_of_each", "sketched",
-)  # fmt: skip
+_TWINS = "hashes_of least_under majority minima_of minima_of_each parted shingles_of_each sketched"
 
 
 def random_hashes(seed, size, mask=(1 << 64) - 1):
@@ -36,7 +33,7 @@ lengths = st.lists(st.integers(0, 9) | st.integers(0, 700), max_size=6)
 
 
 def test_all_twins_are_there():
-    assert {f"features.{name}" for name in _TWINS} <= set(_speed.TWINS)
+    assert {f"features.{name}" for name in _TWINS.split()} <= set(_speed.TWINS)
 
 
 @given(seeds, sizes, few_bits)
@@ -102,9 +99,8 @@ def test_a_shingle_that_comes_twice_counts_once():
     assert np.array_equal(minima_of_each(np.tile(hashes, 2), 2 * count, 32), once)
 
 
-_blocks = st.tuples(
-    st.integers(0, 30), st.sampled_from([*Form][:3]), st.integers(0, 9), st.booleans()
-)
+_forms = st.sampled_from([*Form][:3])
+_blocks = st.tuples(st.integers(0, 30), _forms, st.integers(0, 9), st.booleans())
 
 
 def page_of(seed, blocks, mask=(1 << 64) - 1):
@@ -129,26 +125,15 @@ def test_what_is_made_of_blocks(seed, blocks, size, bins, mask):
     both("features.parted", *page, size, bins)
 
 
-texts = st.text(
-    st.one_of(
-        st.sampled_from(
-            "ab  \n_.0+-=#\u2605\u0301\u0308\u200b\u200d\u00ad中文あก\u0e31😀\ud800ςΣİ\U00020000"
-        ),
-        st.characters(),
-    ),
-    max_size=60,
-)
+_LIKELY = "ab  \n_.0+-=#\u2605\u0301\u0308\u200b\u200d\u00ad中文あก\u0e31😀\ud800ςΣİ\U00020000"
+texts = st.text(st.sampled_from(_LIKELY) | st.characters(), max_size=60)
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["words", "every character"])
 def hashers(request):
-    numbers = 3, 5, 7
-    compiled = _speed.load("tokens").Hasher
-    tables = hashing._TABLES[request.param]
-    return (
-        hashing.Hasher(*numbers, len, every=request.param),
-        compiled(*numbers, len, *tables, every=request.param),
-    )
+    numbers, every = (3, 5, 7, len), request.param
+    compiled = _speed.load("tokens").Hasher(*numbers, *hashing._TABLES[every], every=every)
+    return hashing.Hasher(*numbers, every=every), compiled
 
 
 @given(text=texts, long=st.integers(0, 140))

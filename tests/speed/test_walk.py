@@ -17,10 +17,13 @@ LONG = 40_000
 """Words, or characters, of a long attribute."""
 
 
+def check_alike(root):
+    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+
+
 @pytest.mark.parametrize("depth", [10, 255, 2000])
 def test_a_deep_tree(depth):
-    root = parse_html("<div>" * depth + "x" + "</div>y" * 3)
-    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+    check_alike(parse_html("<div>" * depth + "x" + "</div>y" * 3))
 
 
 def test_hostile_trees_are_read_alike():
@@ -33,26 +36,20 @@ def test_hostile_trees_are_read_alike():
             assert found in (None, walk(root, boilerplate=boilerplate)), seed
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        *(f"<div {name}='{'nav ' * LONG}'>a b</div>" for name in ("class", "id", "role")),
-        f"<img src='{'é' * LONG}'><img width='{' ' * LONG}1' src=a>",
-        f"<title>{'1 ' * LONG}</title><h1>{' ' * LONG}</h1>",
-        "<span class=ad>" * DEEP + "<svg>" * DEEP + "<title>x</title>",
-    ],
-    ids=["class", "id", "role", "sources", "title and heading", "depth"],
-)
+@pytest.mark.parametrize("html", [
+    *(f"<div {name}='{'nav ' * LONG}'>a b</div>" for name in ("class", "id", "role")),
+    f"<img src='{'é' * LONG}'><img width='{' ' * LONG}1' src=a>",
+    f"<title>{'1 ' * LONG}</title><h1>{' ' * LONG}</h1>",
+    "<span class=ad>" * DEEP + "<svg>" * DEEP + "<title>x</title>",
+], ids=["class", "id", "role", "sources", "title and heading", "depth"])  # fmt: skip
 def test_what_is_very_long(html):
-    root = parse_html(html)
-    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+    check_alike(parse_html(html))
 
 
 def test_more_names_than_are_remembered():
     html = "".join(f"<div class='c{number:x}y'>w{number}</div>" for number in range(5_000))
-    root = parse_html(html)
     for _ in range(2):
-        assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+        check_alike(parse_html(html))
 
 
 names = st.lists(st.sampled_from([*"nav7NAé- _.", "has", "menu", "ad", "Nav", "toc"]), max_size=9)
@@ -60,53 +57,44 @@ names = st.lists(st.sampled_from([*"nav7NAé- _.", "has", "menu", "ad", "Nav", "
 
 @given(names.map("".join), names.map("".join))
 def test_names_of_elements(name, identity):
-    root = parse_html(f"<div class='{name}'>a</div><p>b<span id='{identity}'>c</span>")
-    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+    check_alike(parse_html(f"<div class='{name}'>a</div><p>b<span id='{identity}'>c</span>"))
 
 
 @given(st.lists(st.sampled_from([*"ab/?#.\u2003 ", "../", "é", ""]), max_size=9).map("".join))
 def test_names_of_links(href):
-    root = parse_html(f"<div class=menu><a href='{href}'>a</a></div>")
-    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
+    check_alike(parse_html(f"<div class=menu><a href='{href}'>a</a></div>"))
 
 
-@pytest.mark.parametrize(
-    "xml",
-    [
-        "<html xmlns='http://www.w3.org/1999/xhtml'><p>a</p></html>",
-        "<html><s:svg xmlns:s='http://www.w3.org/2000/svg'>a</s:svg></html>",
-        "<html><image xmlns:x='http://www.w3.org/1999/xlink' x:href='a.svg'/></html>",
-        "<!DOCTYPE html [<!ENTITY e 'x'>]><html>a&e;b</html>",
-        "<!DOCTYPE html [<!ATTLIST p class CDATA 'nav'>]><html><p>a</p></html>",
-    ],
-)
+@pytest.mark.parametrize("xml", [
+    "<html xmlns='http://www.w3.org/1999/xhtml'><p>a</p></html>",
+    "<html><s:svg xmlns:s='http://www.w3.org/2000/svg'>a</s:svg></html>",
+    "<html><image xmlns:x='http://www.w3.org/1999/xlink' x:href='a.svg'/></html>",
+    "<!DOCTYPE html [<!ENTITY e 'x'>]><html>a&e;b</html>",
+    "<!DOCTYPE html [<!ATTLIST p class CDATA 'nav'>]><html><p>a</p></html>",
+])  # fmt: skip
 def test_what_html_does_not_make_is_left_to_python(xml):
     root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False, attribute_defaults=False))
     assert compiled.walk(root, boilerplate=True) is None
     assert walking.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
-def test_neighbouring_texts_are_one():
-    root = etree.fromstring("<html>a <![CDATA[ b]]> <p> c<!-- --> <?x?> d</p></html>")
-    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
-
-
-def test_nothing_is_no_tree():
+def test_neighbouring_texts_are_one_and_nothing_is_no_tree():
+    check_alike(etree.fromstring("<html>a <![CDATA[ b]]> <p> c<!-- --> <?x?> d</p></html>"))
     with pytest.raises(TypeError):
         compiled.walk(None, boilerplate=True)
 
 
-def test_other_trees_are_refused(monkeypatch, caplog):
-    monkeypatch.setattr(walking.etree, "LXML_VERSION", (9, 0, 0, 0))
+@pytest.mark.parametrize(("module", "name", "value", "said"), [
+    (walking.etree, "LXML_VERSION", (9, 0, 0, 0), "it was not tried with lxml (9, 0, 0, 0)"),
+    (compiled, "walk", lambda root, **_: None, "the compiled code gives another result"),
+])  # fmt: skip
+def test_other_trees_and_a_walk_that_differs_are_refused(
+    monkeypatch, caplog, *, module, name, value, said
+):
+    monkeypatch.setattr(module, name, value)
     assert _speed.agreeing("walk", walking._example) is None
     (line,) = caplog.messages
-    assert "in pure Python: it was not tried with lxml (9, 0, 0, 0)" in line
-
-
-def test_a_walk_that_differs_is_refused(monkeypatch, caplog):
-    monkeypatch.setattr(compiled, "walk", lambda root, **_: None)
-    assert _speed.agreeing("walk", walking._example) is None
-    assert "walk in pure Python: the compiled code gives another result" in caplog.text
+    assert f"walk in pure Python: {said}" in line
 
 
 def test_nodes_that_lie_elsewhere_are_noticed():

@@ -95,21 +95,16 @@ def listed(bucket: bytes, size: int) -> list[bytes]:
 def held() -> dict[str, set[bytes]]:
     """Return what the namespace holds beside counters, by kind: keys, and names in buckets."""
     found: dict[str, set[bytes]] = {}
-    for node in shared_cluster().masters:
-        client = node.client()
+    for client in (node.client() for node in shared_cluster().masters):
         for key in client.scan_iter("{nd:default:*"):
             _, _, name, *rest = key.strip(b"{}").split(b":", 3)
             is_home = name.endswith(b"}")
             kind = (rest[0].split(b":")[0] if is_home else name).decode()
             if kind not in {"schema", "counters"}:
-                values = (
-                    [key] if is_home else listed(client.get(key), 20 if kind[0] == "t" else 15)
-                )
+                size = 20 if kind[0] == "t" else 15
+                values = [key] if is_home else listed(client.get(key), size)
                 found.setdefault(kind, set()).update(values)
     return found
-
-
-# What it costs
 
 
 @pytest.mark.parametrize(
@@ -136,24 +131,20 @@ async def test_four_round_trips_and_three_where_it_repeats_another(matching, buc
             assert await judged(unlike(3, 1)) == (Decision.NEW, 5, 2 * buckets + 4)
 
 
-# What is left
-
-
 async def a_crawl(store: RedisClusterStore) -> list[Page]:
     """Let all happen that can to a page; return those that are kept."""
     kept = [page(n, n) for n in range(30)]
     kept += [page(100 + n, 100 + n, fingerprint=5) for n in range(MAX_COMPARED + 4)]
-    for each in kept:
-        assert (await store.check_and_add(each)).decision is Decision.NEW
-    for each in kept[:20]:
-        again = replace(each, id=1000 + each.id, features=(91, 92, 93, 94))
-        assert (await store.check_and_add(again)).is_duplicate
-    for each in kept[:5]:
-        assert (await store.check_and_add(each)).decision is Decision.SEEN
-    for each in kept[5:10]:
-        assert (await store.check_and_add(page(each.id, 900 + each.id))).reason is Reason.CHANGED
-    for each in kept[10:12]:  # now like another one: withdrawn
-        assert (await store.check_and_add(page(each.id, 1))).is_duplicate
+    others = {"features": (91, 92, 93, 94)}
+    for reason, pages in (
+        (Reason.UNMATCHED, kept),
+        (Reason.NEAR, [replace(each, id=1000 + each.id, **others) for each in kept[:20]]),
+        (Reason.SAME_PAGE, kept[:5]),
+        (Reason.CHANGED, [page(each.id, 900 + each.id) for each in kept[5:10]]),
+        (Reason.NEAR, [page(each.id, 1) for each in kept[10:12]]),  # withdrawn
+    ):
+        for each in pages:
+            assert (await store.check_and_add(each)).reason is reason
     return kept
 
 
@@ -233,14 +224,11 @@ class Mourners:
         return died
 
 
-@pytest.mark.parametrize(
-    ("story", "executes_last"),
-    [
-        *((story, False) for story in LIKE),
-        ("new", True),
-        *(pytest.param(story, True, marks=pytest.mark.stress) for story in LIKE if story != "new"),
-    ],
-)
+@pytest.mark.parametrize(("story", "executes_last"), [
+    *((story, False) for story in LIKE),
+    ("new", True),
+    *(pytest.param(story, True, marks=pytest.mark.stress) for story in LIKE if story != "new"),
+])  # fmt: skip
 async def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
     story, executes_last, uri, monkeypatch
 ):

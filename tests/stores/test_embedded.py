@@ -14,6 +14,7 @@ from store_registry import page
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome, Keeper
+from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
@@ -48,8 +49,7 @@ def filled(site: Site, k: int) -> tuple[EmbeddedIndex, list[int]]:
 def chunks(index: EmbeddedIndex, rows: list[int], size: int, features: int = 0) -> list[Chunk]:
     dtype = record_dtype(features)
     found = []
-    for start in range(0, len(rows), size):
-        part = rows[start : start + size]
+    for part in (rows[start : start + size] for start in range(0, len(rows), size)):
         records = [index.record(row) for row in part]
         joined = b"".join(record[: dtype.itemsize] for record in records)
         evidence = [record[dtype.itemsize :] for record in records]
@@ -84,11 +84,8 @@ def test_memory_is_that_of_all_that_is_held():
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rng = random.Random(4)
     large = index_of(3, 2**26)
-    rows = [
-        outcome.row
-        for number in range(5000)
-        if (outcome := check(large, page(number, rng.getrandbits(32)))).reason in NEW
-    ]
+    outcomes = [check(large, page(number, rng.getrandbits(32))) for number in range(5000)]
+    rows = [outcome.row for outcome in outcomes if outcome.reason in NEW]
     assert large.stats().overflowed == 0
     small = index_of(3, 1)
     small.load(chunks(large, rows, 1000))
@@ -96,28 +93,23 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     assert (stats.pages, stats.overflowed) == (len(rows), len(rows) - 4096)
     # Each of them can still be replaced, whether it is in the tables or not.
     for number in range(5000):
-        outcome = check(small, page(number, 2**63 | number << 40, exact=True))
-        assert outcome.reason in NEW
+        assert check(small, page(number, 2**63 | number << 40, exact=True)).reason in NEW
     assert small.stats().pages == 5000
     assert len(small._candidates._near) == 0
 
 
 @pytest.mark.parametrize(("k", "flip"), [(0, 0), (3, 0), (3, 1), (8, 1)])
 def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_number(k, flip):
-    def shell(number: int) -> Page:
-        bit = flip << number % 64
-        return page(number, 5 ^ bit)
-
     index = index_of(k, 1000)
-    for number in range(MAX_EQUAL + 4):
-        assert index.check_and_add(shell(number), nothing(shell(number))).reason in NEW
+    shells = [page(number, 5 ^ (flip << number % 64)) for number in range(MAX_EQUAL + 4)]
+    assert all(index.check_and_add(shell, nothing(shell)).reason in NEW for shell in shells)
     assert (index.stats().pages, index.stats().overflowed) == (MAX_EQUAL + 4, 0)
     asked = []
     index.check_and_add(page(9000, 5), lambda each: asked.append(each) or nothing(None)(each))
     assert len(asked) == MAX_COMPARED
     sixth = lambda each: Decided(is_same=each.page_id == 6, rule="")
     assert index.check_and_add(page(9001, 5), sixth).candidate.page_id == 6
-    assert check(index, shell(6)).reason is Reason.SAME_PAGE
+    assert check(index, shells[6]).reason is Reason.SAME_PAGE
 
 
 def test_evidence_of_another_length_is_refused():
@@ -147,19 +139,19 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch
     def fail(*_: object) -> None:
         raise MemoryError
 
+    rowmaps = {
+        "fingerprint": ways._by_fingerprint, "page id": ways._by_page_id,
+        "first feature": ways._by_feature[0], "last feature": ways._by_feature[1],
+    }  # fmt: skip
+    add = RowMap.add
     with monkeypatch.context() as patch:
         if step == "grow":
             patch.setattr(index._entries, "grow", fail)
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
         else:
-            rowmap = {
-                "fingerprint": ways._by_fingerprint,
-                "page id": ways._by_page_id,
-                "first feature": ways._by_feature[0],
-                "last feature": ways._by_feature[1],
-            }[step]
-            patch.setattr(type(rowmap), "add", _failing_for(rowmap, type(rowmap).add))
+            failing = lambda self, row: (fail if self is rowmaps[step] else add)(self, row)
+            patch.setattr(RowMap, "add", failing)
         with pytest.raises(MemoryError):
             check(index, arrival)
     after = index.stats()  # room that was made for the page may stay
@@ -169,15 +161,6 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, fingerprint, monkeypatch
     assert check(index, sketched(3, 1, b"a")).candidate.page_id == 1
     assert check(index, arrival).reason is Reason.CHANGED
     assert check(index, sketched(4, 0, b"y")).reason in NEW
-
-
-def _failing_for(target, add):
-    def failing(self, row):
-        if self is target:
-            raise MemoryError
-        return add(self, row)
-
-    return failing
 
 
 async def test_urls_are_those_of_their_rows():

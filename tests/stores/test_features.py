@@ -16,7 +16,7 @@ from matching_pages import (
     like,
     own_evidence,
 )
-from store_registry import EVERYTHING, counts, on_store, outcome, page
+from store_registry import EVERYTHING, counts, keep, on_store, outcome, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.judge.evidence import Evidence
@@ -52,11 +52,12 @@ async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
 
 @on_store(matching=BY_FEATURES)
 async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
-    for number in range(100):
-        new = page(number, number << 20, scope=f"{number}.example", features=(1, 2, 3))
+    hosts = [f"{number}.example" for number in range(100)]
+    for number, scope in enumerate(hosts):
+        new = page(number, number << 20, scope=scope, features=(1, 2, 3))
         assert await outcome(store, new) == (Decision.NEW, None)
-    for number in range(100):
-        again = page(number + 1000, 0, scope=f"{number}.example", features=(1, 0, 0))
+    for number, scope in enumerate(hosts):
+        again = page(number + 1000, 0, scope=scope, features=(1, 0, 0))
         assert await outcome(store, again) == (Decision.DUPLICATE, number)
 
 
@@ -117,9 +118,6 @@ async def test_many_exact_pages_of_one_digest_and_evidence_of_their_own_are_kept
     assert (await store.stats()).overflowed == 0
 
 
-# What it was opened for
-
-
 @on_store()
 async def test_what_a_store_was_not_opened_for_counts_for_nothing(store):
     first = page(1, FAR[0], features=(1, 2, 3), **like(ZEROS))
@@ -141,9 +139,7 @@ async def test_features_evidence_and_notices_survive_where_entries_do(place):
     short = page(4, FAR[3], exact=True, evidence=Evidence(title=1).pack(SIZES))
     pages = (plain, other, short)
     async with open_store(place.uri, matching=CONFIRMED) as store:
-        for each in pages:
-            assert await outcome(store, each) == (Decision.NEW, None)
-            await store.confirm(each.id)
+        await keep(store, *pages)
         await store.exchange("a topic", "a", b"1")
         await store.exchange("a topic", "b", b"2")
     async with open_store(place.uri, matching=CONFIRMED) as store:

@@ -50,25 +50,25 @@ async def test_two_thousand_equal_pages_at_once(place):
     check(await flooded([open_store(place.uri, matching=MATCHING)], 2000))
 
 
+async def cost(place, count: int, crawlers: int = 1, made=equal) -> int:
+    """Return how many calls a flood of so many pages takes, in a namespace of its own."""
+    options = {"matching": MATCHING, "namespace": f"{count}"}
+    before = judged()
+    check(await flooded([open_store(place.uri, **options) for _ in range(crawlers)], count, made))
+    return judged() - before
+
+
 @on("redis-cluster")
 async def test_on_a_cluster_an_equal_page_costs_three_calls_beside_the_first(place):
-    costs = []
-    for count in (100, 400):
-        store = open_store(place.uri, matching=MATCHING, namespace=f"{count}")
-        before = judged()
-        check(await flooded([store], count))
-        costs.append(judged() - before)
+    few, many = [await cost(place, count) for count in (100, 400)]
     # Whatever a lost turn or the background adds.
-    assert costs[1] - costs[0] < 4 * 300
+    assert many - few < 4 * 300
 
 
 @on("redis-cluster")
 async def test_crawlers_of_one_cluster_share_a_flood(place):
-    stores = [open_store(place.uri, matching=MATCHING) for _ in range(12)]
-    before = judged()
-    check(await flooded(stores, 600))
     # Each crawler's first page meets those of the others.
-    assert judged() - before < 600 * 4 + 12 * 200
+    assert await cost(place, 600, crawlers=12) < 600 * 4 + 12 * 200
 
 
 def near(number: int) -> Page:
@@ -79,14 +79,7 @@ def near(number: int) -> Page:
 @pytest.mark.parametrize("crawlers", [1, 4])
 @on("redis-cluster")
 async def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers, place):
-    async def cost(count: int) -> float:
-        options = {"matching": MATCHING, "namespace": f"{count}"}
-        stores = [open_store(place.uri, **options) for _ in range(crawlers)]
-        before = judged()
-        check(await flooded(stores, count, near))
-        return (judged() - before) / count
-
-    few, many = [await cost(count) for count in (16, 60)]
+    few, many = [await cost(place, count, crawlers, near) / count for count in (16, 60)]
     assert many < 1.5 * few
 
 

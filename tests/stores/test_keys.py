@@ -6,7 +6,9 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from store_registry import PLACES, page
+from hypothesis import given
+from hypothesis import strategies as st
+from store_registry import PLACES, keep, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.fingerprints import PUBLIC_KEY, token_hashes
@@ -16,7 +18,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import is_store, store_admin
-from scrapy_neardup.stores.entryformat import partition
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, partition
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision
 
@@ -82,21 +84,15 @@ def place(request):
 
 async def key_of(uri, hash_key=None, **options):
     async with open_store(uri, hash_key=hash_key, **options) as store:
-        await store.check_and_add(page(1, 1))
-        await store.confirm(1)
+        await keep(store, page(1, 1))
         return store.key
 
 
 async def judged(uri, hash_key, *texts):
     """Judge a page of each of two sites; return the decisions."""
-    store = open_store(
-        uri,
-        hash_key=hash_key,
-        schema=PARAMETERS.schema() if hash_key == PUBLIC_KEY else None,
-        matching=PARAMETERS.matching,
-    )
-    found = []
-    async with store:
+    schema, found = PARAMETERS.schema() if hash_key == PUBLIC_KEY else None, []
+    options = {"hash_key": hash_key, "schema": schema, "matching": PARAMETERS.matching}
+    async with open_store(uri, **options) as store:
         detector = Detector(Analyser(Parameters(hash_key=store.key)), store)
         for number, text in enumerate(texts):
             content = detector.analyser.read(parse_html(HTML.format(text)))
@@ -147,25 +143,18 @@ async def test_a_namespace_has_a_key_and_keeps_it(place):
     assert public == [PUBLIC_KEY, PUBLIC_KEY]
 
 
-@pytest.mark.parametrize(
-    ("made", "wanted", "said"),
-    [
-        (None, PUBLIC_KEY, "a key of its own"),
-        (None, b"secret", "a key of its own"),
-        (PUBLIC_KEY, b"secret", "the public key"),
-        (b"secret", PUBLIC_KEY, "another key"),
-        (b"secret", b"other", "another key"),
-        (b"secret", None, "another key"),
-    ],
-)
+@pytest.mark.parametrize(("made", "wanted", "said"), [
+    (None, PUBLIC_KEY, "a key of its own"), (None, b"secret", "a key of its own"),
+    (PUBLIC_KEY, b"secret", "the public key"), (b"secret", PUBLIC_KEY, "another key"),
+    (b"secret", b"other", "another key"), (b"secret", None, "another key"),
+])  # fmt: skip
 async def test_another_key_is_refused(place, made, wanted, said):
     key = await key_of(place.uri, made)
-    with pytest.raises(StoreMismatchError) as raised:
+    with pytest.raises(StoreMismatchError, match=f"was made with {said}") as raised:
         await key_of(place.uri, wanted)
-    assert f"was made with {said}" in str(raised.value)
-    assert "Set NEARDUP_HASH_KEY as it was then" in str(raised.value)
-    assert key.hex() not in str(raised.value)
-    assert "secret" not in str(raised.value)
+    message = str(raised.value)
+    assert "Set NEARDUP_HASH_KEY as it was then" in message
+    assert not any(each in message for each in ("secret", key.hex()))
     assert await key_of(place.uri, made) == key
 
 
@@ -203,3 +192,32 @@ def test_a_schema_of_another_key_is_refused():
     with pytest.raises(ConfigurationError, match="another hash_key"):
         open_store("memory:", schema=schema)
     open_store("memory:", schema=schema, hash_key=b"secret")
+
+
+def test_a_record_is_the_same_for_struct_and_numpy():
+    values = (2**64 - 1, 2, 3, 2**32 - 1, 5)
+    packed = ENTRY.pack(*values)
+    assert len(packed) == ENTRY_DTYPE.itemsize == 32
+    assert np.frombuffer(packed, ENTRY_DTYPE)[0].item() == values
+
+
+@pytest.mark.parametrize(("scope", "exact", "key", "tag", "mask"), [
+    ("", False, PUBLIC_KEY, 0, 0),  # in the usual store a key is the fingerprint
+    ("", True, PUBLIC_KEY, 0x5DD92B4B3A459095, 0xEC757849CDFB6353),
+    ("example.org", False, PUBLIC_KEY, 0xCFAEABA5FC2B28A0, 0xC267EE4DF15A8EF7),
+    ("example.org", True, PUBLIC_KEY, 0x7EA435DBC6C63931, 0xE55E45EAEC7B127C),
+    ("bücher.example", False, PUBLIC_KEY, 0x60B11B2FDC9A90E0, 0xF59172DC8872792D),
+    ("example.org", False, b"secret", 0x4318CE58FD1AF9E4, 0xADE5268B87DAA532),
+])  # fmt: skip
+def test_partitions_are_the_same_for_ever(scope, exact, key, tag, mask):
+    """They are part of what is written to files and servers."""
+    assert partition(scope, exact, key) == (tag, mask)
+
+
+@given(st.text(), st.text(), st.booleans(), st.booleans())
+def test_partitions_differ(scope, other, exact, other_exact):
+    ours, theirs = partition(scope, exact), partition(other, other_exact)
+    assert (ours == theirs) == ((scope, exact) == (other, other_exact))
+    assert bool(ours.tag & EXACT_BIT) == exact
+    assert 0 <= ours.tag < 2**64
+    assert 0 <= ours.mask < 2**64

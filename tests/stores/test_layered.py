@@ -8,7 +8,7 @@ import pytest
 from deciders import Asking, by_evidence, nothing
 from encoded_parts import opened
 from matching_pages import BY_FEATURES, CONFIRMED, NEAR_CONFIRMED, ZEROS, Site, like
-from store_registry import EVERYTHING, outcome, page
+from store_registry import EVERYTHING, counts, outcome, page
 
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.entryformat import PACKED
@@ -19,7 +19,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason
 SCHEMA = {"hash": "blake2b-1", "shingle_size": 3}
 
 
-def index_of(pages, matching, schema=SCHEMA, **options):
+def index_of(pages, matching, schema):
     """An index of pages with records, opened."""
     columns = [np.zeros(len(pages), np.uint64) for _ in range(matching.features)]
     for number, each in enumerate(pages):
@@ -35,22 +35,16 @@ def index_of(pages, matching, schema=SCHEMA, **options):
         np.array([page.fingerprint for page in pages], np.uint64),
         schema=schema,
         ids=np.array([page.id for page in pages], np.uint64),
+        urls=Strings.of((page.url or "").encode() for page in pages),
         records=Unpacked(shape, record, columns.__getitem__, columns=len(columns)),
-        **options,
     )
 
 
-def base_of(pages, matching, max_distance=3, scope="all"):
+def base_of(pages, matching, scope="all"):
     """What a store is put over; with URLs."""
     schema = SCHEMA | {"scope": scope}
-    urls = Strings.of((page.url or "").encode() for page in pages)
-    return PackedPages(
-        index_of(pages, matching, schema, urls=urls),
-        "base.pack",
-        max_distance=max_distance,
-        schema=schema,
-        matching=matching,
-    )
+    index = index_of(pages, matching, schema)
+    return PackedPages(index, "base.pack", max_distance=3, schema=schema, matching=matching)
 
 
 TWICE_CONFIRMED = replace(CONFIRMED, shared_features=2)
@@ -78,12 +72,11 @@ async def test_the_base_is_asked_first_and_nothing_is_counted_there(base):
         verdict = await store.check_and_add(page(1, 0b1))
         assert (verdict.reason, verdict.match.url) == (Reason.NEAR, "https://a.example/7")
         # The nearest, and of two the smallest page id; an exact page wants an equal one.
-        assert await outcome(store, page(1, 0b111)) == (Decision.DUPLICATE, 5)
-        assert await outcome(store, page(1, 0b11)) == (Decision.DUPLICATE, 5)
-        assert await outcome(store, page(1, 0, exact=True)) == (Decision.DUPLICATE, 7)
+        for fingerprint, exact, of in ((0b111, False, 5), (0b11, False, 5), (0, True, 7)):
+            arrived = page(1, fingerprint, exact=exact)
+            assert await outcome(store, arrived) == (Decision.DUPLICATE, of)
         assert await outcome(store, page(2, 0b1, exact=True)) == (Decision.NEW, None)
-        stats = await store.stats()
-        assert (stats.pages, stats.dropped) == (1, 0)
+        assert await counts(store) == (1, 1, 0)
 
 
 async def test_what_the_base_does_not_know_is_the_stores(base):

@@ -1,9 +1,7 @@
 """Opening a store: which URIs and parameters are taken, and what a missing package says."""
 
-import subprocess
-import sys
-
 import pytest
+from forked import python
 from store_registry import on, page, spread
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
@@ -19,21 +17,12 @@ def test_an_unknown_scheme_names_the_known_ones_and_no_password(uri):
     assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "setting"),
-    [
-        ({"max_distance": 11}, "NEARDUP_MAX_DISTANCE"),
-        ({"max_distance": -1}, "NEARDUP_MAX_DISTANCE"),
-        ({"expected_pages": 0}, "NEARDUP_EXPECTED_PAGES"),
-    ],
-)
-def test_parameters_that_no_store_accepts(options, setting):
-    with pytest.raises(ConfigurationError, match=setting):
-        open_store("memory:", **options)
-
-
-def test_the_scheme_may_be_written_in_capitals():
-    assert isinstance(open_store("MEMORY:"), MemoryStore)
+@pytest.mark.parametrize(("name", "value"), [
+    ("max_distance", 11), ("max_distance", -1), ("expected_pages", 0)
+])  # fmt: skip
+def test_parameters_that_no_store_accepts(name, value):
+    with pytest.raises(ConfigurationError, match=f"NEARDUP_{name.upper()}"):
+        open_store("memory:", **{name: value})
 
 
 @on("memory", "sqlite")
@@ -60,7 +49,8 @@ async def test_an_embedded_store_must_be_open(place):
 
 
 @pytest.mark.parametrize("uri", ["memory:x", "memory://", "memory:///x", "memory::memory:"])
-def test_a_place_in_memory_is_an_error(uri):
+def test_memory_in_capitals_is_memory_and_a_place_there_an_error(uri):
+    assert isinstance(open_store("MEMORY:"), MemoryStore)
     with pytest.raises(ConfigurationError, match=r"NEARDUP_STORE: .*use 'memory:'"):
         open_store(uri)
 
@@ -73,9 +63,6 @@ async def test_bytes_are_counted():
             await store.check_and_add(page(number, spread(number), url=url))
         grown = (await store.stats()).memory_bytes - before
         assert 1000 * (98 + 32) < grown < 1000 * 98 + 300_000
-
-
-# Packages that are missing
 
 
 MISSING = (
@@ -91,10 +78,7 @@ def test_without_redis_py_a_store_in_redis_names_the_extra(verb, tmp_path):
         "import sys; sys.modules['redis'] = None\n"
         "from scrapy_neardup.cli import main; main(sys.argv[1:])"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *verb.split(), "--store", "redis://user:secret@h/0"],
-        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
-    )  # fmt: skip
+    ended = python("-c", code, *verb.split(), "--store", "redis://user:secret@h/0", cwd=tmp_path)
     assert ended.returncode == 2
     assert MISSING in ended.stderr
     assert "secret" not in ended.stderr

@@ -48,18 +48,14 @@ def near(index, key):
 def everything(data):
     """All that a packed file can be asked for."""
     index = read_packed(data, "F")
-    rows = range(len(index))
     columns = [column.column(len(index)).tolist() for column in index.records.postings]
-    return (
-        index.fingerprints(0, len(index)).tolist(),
-        [near(index, index.fingerprint(row)) for row in rows],
-        [index.rows.page_id(row) for row in rows],
-        [index.rows.find_id(row) for row in rows],
-        [index.rows.url(row) for row in rows],
-        index.schema,
-        [index.records[row] for row in rows],
-        columns,
-    )
+    fingerprints = index.fingerprints(0, len(index)).tolist()
+    of_rows = [
+        (near(index, index.fingerprint(row)), index.rows.page_id(row), index.rows.find_id(row),
+         index.rows.url(row), index.records[row])
+        for row in range(len(index))
+    ]  # fmt: skip
+    return fingerprints, of_rows, index.schema, columns
 
 
 def test_every_flipped_byte_is_an_error():
@@ -102,30 +98,25 @@ def test_every_truncation_is_an_error():
 
 def test_other_files_are_told_apart(tmp_path):
     path = tmp_path / "file"
-    for content in (b"", b"P", b"<html>", b"\x93NUMPY" + bytes(100)):
+    of_version = lambda number: MAGIC + number.to_bytes(4, "little") + bytes(100)
+    others = (b"", b"P", b"<html>", b"\x93NUMPY" + bytes(100))
+    for content, said in (
+        *((other, "not a packed file") for other in others),
+        (of_version(7), r"version 7.*upgrade"),
+        (of_version(1), r"version 1, of an earlier release; pack .* again"),
+    ):
         path.write_bytes(content)
-        with pytest.raises(InputError, match="not a packed file"):
+        with pytest.raises(InputError, match=said):
             open_packed(path)
-    path.write_bytes(MAGIC + (7).to_bytes(4, "little") + bytes(100))
-    with pytest.raises(InputError, match=r"version 7.*upgrade"):
-        open_packed(path)
-    path.write_bytes(MAGIC + (1).to_bytes(4, "little") + bytes(100))
-    with pytest.raises(InputError, match=r"version 1, of an earlier release; pack .* again"):
-        open_packed(path)
-    with pytest.raises(InputError, match="No such file"):
-        open_packed(tmp_path / "missing")
-    with pytest.raises(InputError, match="directory"):
-        open_packed(tmp_path)
+    for place, said in ((tmp_path / "missing", "No such file"), (tmp_path, "directory")):
+        with pytest.raises(InputError, match=said):
+            open_packed(place)
 
 
 def test_a_file_with_sound_checksums_of_another_program_or_in_another_code():
-    index = encode_index(np.arange(9, dtype=np.uint64), design=cuts.nested(0, levels=(1,)))
-    (name, head), *others = index
-    head.parameters["codec"] = "huffman"
-    for pieces, message in (
-        ([], "another program"),
-        ([(name, head), *others], "'huffman' of its"),
-    ):
+    index = list(encode_index(np.arange(9, dtype=np.uint64), design=cuts.nested(0, levels=(1,))))
+    index[0][1].parameters["codec"] = "huffman"
+    for pieces, message in (([], "another program"), (index, "'huffman' of its")):
         file = io.BytesIO()
         write_pieces(file, pieces)
         with pytest.raises(InputError, match=f"^F: .*{message}"):

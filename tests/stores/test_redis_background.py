@@ -13,24 +13,21 @@ from scrapy_neardup.stores.redis.background import Background
 async def test_the_step_under_way_is_the_last_one(ends, monkeypatch):
     """Close waits for it, but not for ever."""
     monkeypatch.setattr(redis_background, "MAX_END", 30 if ends else 0.05)
-    steps = 0
-    under_way, allowed = asyncio.Event(), asyncio.Event()
+    steps, allowed = asyncio.Queue(), asyncio.Event()
 
     async def step() -> None:
-        nonlocal steps
-        steps += 1
-        under_way.set()
+        steps.put_nowait(None)
         await allowed.wait()
 
     background = Background()
     background.start(step, 0.001)
-    await under_way.wait()
+    await steps.get()
     closing = asyncio.create_task(background.close())
     await asyncio.sleep(0.01)
     if ends:
         allowed.set()
     await asyncio.wait_for(closing, 20)
-    assert steps == 1
+    assert steps.empty()  # there was no other one
     assert all(task.done() for task in background._loops) is ends
     allowed.set()
 
@@ -43,19 +40,16 @@ async def test_nothing_waits_for_the_end_of_a_pause():
 
 
 async def test_steps_go_on_while_the_server_is_away():
-    steps = 0
-    enough = asyncio.Event()
+    steps = asyncio.Queue()
 
     async def step() -> None:
-        nonlocal steps
-        steps += 1
-        if steps == 3:
-            enough.set()
+        steps.put_nowait(None)
         raise StoreUnavailableError("away")
 
     background = Background()
     background.start(step, 0.001)
-    await asyncio.wait_for(enough.wait(), 30)
+    for _ in range(3):
+        await asyncio.wait_for(steps.get(), 30)
     await background.close()
 
 

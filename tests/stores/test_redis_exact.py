@@ -62,12 +62,11 @@ def collection(pages: int) -> list[int]:
 
 def brute_force(prints: list[int]) -> list[tuple[int, int] | None]:
     """Return for each page the nearest kept one (its number, distance), or None: it is kept."""
-    kept, answers = np.zeros(len(prints), np.uint64), []
-    numbers: list[int] = []
+    kept, numbers, answers = np.zeros(len(prints), np.uint64), [], []
     for number, one in enumerate(prints):
         distances = np.bitwise_count(kept[: len(numbers)] ^ np.uint64(one))
-        best = int(distances.argmin()) if numbers else 0
-        if numbers and distances[best] <= K:
+        best = int(distances.argmin()) if numbers else None
+        if best is not None and distances[best] <= K:
             answers.append((numbers[best], int(distances[best])))
         else:
             kept[len(numbers)] = one
@@ -99,13 +98,9 @@ async def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
     prints = collection(pages)
     wanted = brute_force(prints)
     with RedisServer(binary=binary) as server:
-        for layout in (
-            Layout(K, 4),
-            Layout(K, 3, parts=2, bits=20),
-            Layout(K, 5, bits=7),
-            Layout(K, 2, bits=9),
-        ):
-            assert await judge_all(server.uri, layout, prints) == wanted
+        layouts = (4, {}), (3, {"parts": 2, "bits": 20}), (5, {"bits": 7}), (2, {"bits": 9})
+        for tables, options in layouts:
+            assert await judge_all(server.uri, Layout(K, tables, **options), prints) == wanted
 
 
 async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
@@ -122,12 +117,11 @@ async def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
         async with RedisStore(server.uri, StoreOptions(namespace="shell")) as store:
             ids = [random.Random(n).getrandbits(64) for n in range(MAX_COMPARED + 20)]
             shells = [page(one, 7) for one in ids]
-            for shell in shells:
-                verdict = await store.check_and_add(shell, nothing(shell))
-                assert verdict.reason is Reason.UNMATCHED
+            first = [await store.check_and_add(shell, nothing(shell)) for shell in shells]
+            assert {verdict.reason for verdict in first} == {Reason.UNMATCHED}
             assert server.client().strlen(b"nd:shell:t1\0\0\0") == 16 * (MAX_COMPARED + 1)
-            for shell in shells:
-                assert (await store.check_and_add(shell)).reason is Reason.SAME_PAGE
+            again = [await store.check_and_add(shell) for shell in shells]
+            assert {verdict.reason for verdict in again} == {Reason.SAME_PAGE}
             assert (await store.stats()).pages == len(shells)
             for shell in shells:
                 await store.forget(shell.id)

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 import redis
 from redis_servers import SLOTS, RedisServer, running_cluster, shared_cluster, shared_server
-from store_registry import SOMETHING, decision, healed, on, page, spread, until
+from store_registry import SOMETHING, counts, decision, healed, keep, on, page, spread, until
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -44,8 +44,8 @@ async def test_a_server_that_stands_still(server):
         assert await healed(lambda: decision(store, 5)) in {Decision.NEW, Decision.DUPLICATE}
 
 
-async def test_a_replica_takes_no_pages():
-    with RedisServer() as server, RedisServer() as master:
+async def test_a_replica_takes_no_pages(server):
+    with RedisServer() as master:
         async with open_store(server.uri) as store:
             server.client().replicaof("127.0.0.1", master.port)
             with pytest.raises(StoreUnavailableError, match="read-only replica"):
@@ -109,9 +109,6 @@ async def test_closed_while_calls(sent, where, server):
         await decision(store, 1)
 
 
-# Emptied
-
-
 @pytest.mark.parametrize("flushed", [False, True])
 async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, server, monkeypatch):
     """Whoever comes first afterwards decides what the namespace is made with."""
@@ -130,9 +127,7 @@ async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, serve
         verdicts = await asyncio.gather(*(decision(store, n) for n in range(50)))
         assert verdicts.count(Decision.NEW) == 1
         with pytest.raises(StoreMismatchError, match="max_distance is '3' there and '2' here"):
-            async with open_store(server.uri, max_distance=2):
-                pass
-
+            await open_store(server.uri, max_distance=2).open()
         empty(server)
         async with open_store(server.uri, max_distance=2) as other:
             assert await decision(other, 100) is Decision.NEW
@@ -197,9 +192,8 @@ async def test_a_master_that_is_reset():
         first, *others = cluster.masters
         async with open_store(cluster.uri + PATIENCE) as store:
             kept = [*map(spread, range(1, 30))]
-            for one in kept:
-                assert await decision(store, one, one) is Decision.NEW
-                await store.confirm(one)
+            await keep(store, *(page(one, one) for one in kept))
+            assert await counts(store) == (29, 0, 0)
             first.client().flushall()  # it refuses to be reset as long as it holds keys
             first.client().execute_command("CLUSTER", "RESET", "SOFT")
             async with asyncio.timeout(60):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import defaultdict
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from deciders import by_evidence
 from list_store import ListStore
 from matching_pages import Site, unique_page
 from redis_servers import RedisServer, all_binaries, shared_server
-from store_registry import counts, decision, on, on_every_binary, shrunk, spread
+from sqlite_files import add
+from store_registry import counts, decision, keep, on, on_every_binary, page, shrunk, spread
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.evidence import Evidence, stored_size
@@ -77,9 +80,8 @@ async def crawl(server: RedisServer, matching: Matching, pages: int, known: int)
 
 def kinds(server: RedisServer) -> dict[str, dict[bytes, object]]:
     """All that the namespace has: what a key is for -> the rest of its name -> its value."""
-    client = server.client()
+    client, found = server.client(), {}
     readers = {b"hash": client.hgetall, b"string": client.get}
-    found: dict[str, dict[bytes, object]] = {}
     for key in client.scan_iter("nd:default:*", count=1000):
         name = key.removeprefix(b"nd:default:")
         reader = readers.get(client.type(key), lambda key: client.zrange(key, 0, -1))
@@ -100,21 +102,19 @@ def entries(bucket: bytes, size: int) -> list[tuple[bytes, bytes]]:
 
 def check_structure(server: RedisServer) -> int:
     """All that leads to a page leads to one of that key or feature; return how many there are."""
-    held = kinds(server)
-    pages = held.get("page", {})
-    for bucket in held.get("t", {}).values():
+    held = defaultdict(dict, kinds(server))
+    pages, counted = held["page"], held["count"].get(b"", {})
+    for bucket in held["t"].values():
         for key, page_id in entries(bucket, 8):
             assert pages[page_id][4:12] == key
-    for bucket in held.get("f", {}).values():
+    for bucket in held["f"].values():
         for end, page_id in entries(bucket, 3):
             assert end in pages[page_id]
     for name in ("pending", "seen", "count"):
-        assert set(*held.get(name, {b"": ()}).values()) <= set(pages)
-    counters = held.get("counters", {}).get(b"", {})
+        assert set(held[name].get(b"", ())) <= set(pages)
+    counters = held["counters"].get(b"", {})
     assert int(counters.get(b"pages", 0)) == len(pages)
-    assert int(counters.get(b"dropped", 0)) == sum(
-        map(int, held.get("count", {b"": {}})[b""].values())
-    )
+    assert int(counters.get(b"dropped", 0)) == sum(map(int, counted.values()))
     return len(pages)
 
 
@@ -124,20 +124,14 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
     return unique_page(spread(number + 1), number, matching, **exact)
 
 
-@pytest.mark.parametrize(
-    ("binary", "matching"),
-    [
-        # Another server differs in its commands and its Lua: what the matching is, is one to it.
-        pytest.param(
-            binary,
-            matching,
-            marks=pytest.mark.stress if number and matching is not CONFIRMED else (),
-        )
-        for number, binary in enumerate(all_binaries())
-        for matching in MATCHINGS
-    ],
-    ids=str,
-)
+def servers():
+    """Another one differs in its commands and its Lua: what the matching is, is one to it."""
+    for number, (binary, matching) in enumerate(product(all_binaries(), MATCHINGS)):
+        is_usual = number < len(MATCHINGS) or matching is CONFIRMED
+        yield pytest.param(binary, matching, marks=() if is_usual else pytest.mark.stress)
+
+
+@pytest.mark.parametrize(("binary", "matching"), list(servers()), ids=str)
 @pytest.mark.parametrize(
     ("pages", "known"), [(300, 40), pytest.param(6000, 100, marks=pytest.mark.stress)]
 )
@@ -150,9 +144,6 @@ def test_verdicts_are_those_of_the_model_and_nothing_is_left(
         assert check_structure(server) == kept  # what was pending, close withdrew
 
 
-# What ends
-
-
 @on("redis")
 async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place):
     monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.002)
@@ -161,9 +152,8 @@ async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place)
     async with open_store(server.uri, matching=CONFIRMED) as store:
         pages = [in_turn(1000 + n, short=n % 2 == 1) for n in range(300)]
         await asyncio.gather(*map(store.check_and_add, pages))
-        for each in pages[:10]:
-            again = replace(each, id=each.id ^ 1 << 60)
-            assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
+        again = [replace(each, id=each.id ^ 1 << 60) for each in pages[:10]]
+        assert await add(store, *again) == [Decision.DUPLICATE] * 10
         assert check_structure(server) == 300
         for each in pages:
             assert await store.forget(each.id) == (each in pages[:10])
@@ -176,15 +166,14 @@ async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place)
                 await store.confirm(each.id)
             else:
                 del store._held[each.id]  # as if its crawler had died
-        again = replace(in_turn(1), id=1, fingerprint=0)
-        assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
+        again = [replace(in_turn(n), id=1000 + n, fingerprint=0) for n in (0, 1)]
+        assert await add(store, replace(again[1], id=1)) == [Decision.DUPLICATE]
         await asyncio.sleep(4.1)
         for number in range(30):
             await store.confirm(number)
-        for number in (0, 1):
-            again = replace(in_turn(number), id=1000 + number, fingerprint=0)
-            assert (await store.check_and_add(again)).decision is Decision.NEW
-            assert await store.forget(1000 + number) == 0
+        for each in again:
+            assert await add(store, each) == [Decision.NEW]
+            assert await store.forget(each.id) == 0
         await shrunk(store)
     check_structure(server)
     assert set(kinds(server)) <= LEFT
@@ -193,9 +182,7 @@ async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place)
 @on_both
 async def test_a_retention_that_came_later_begins_when_a_page_is_met(place):
     async with open_store(place.uri) as store:
-        for number in (1, 2):
-            await decision(store, number, spread(number))
-            await store.confirm(number)
+        await keep(store, page(1, spread(1)), page(2, spread(2)))
     async with open_store(place.uri, retention=2) as store:
         assert await decision(store, 3, spread(1)) is Decision.DUPLICATE
         await asyncio.sleep(2.2)
@@ -203,16 +190,11 @@ async def test_a_retention_that_came_later_begins_when_a_page_is_met(place):
         assert await decision(store, 5, spread(2)) is Decision.DUPLICATE
 
 
-# What goes wrong
-
-
 async def test_a_full_server_is_left_as_it_was(server):
     client = server.client()
     pages = [in_turn(number) for number in range(40)]
     async with open_store(server.uri, matching=CONFIRMED) as store:
-        for each in pages[:20]:
-            await store.check_and_add(each)
-            await store.confirm(each.id)
+        await keep(store, *pages[:20])
         client.config_set("maxmemory", "1")
         before = kinds(server)
         for each in (*pages[20:], replace(pages[0], evidence=pages[20].evidence)):
@@ -220,8 +202,7 @@ async def test_a_full_server_is_left_as_it_was(server):
                 await store.check_and_add(each)
         assert kinds(server) == before
         client.config_set("maxmemory", "0")
-        for each in pages[20:]:
-            assert (await store.check_and_add(each)).decision is Decision.NEW
+        assert await add(store, *pages[20:]) == [Decision.NEW] * 20
     assert check_structure(server) == 20
 
 
@@ -234,7 +215,7 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
         async with open_store(server.uri, matching=CONFIRMED) as store:
             for number in range(200):
                 each = in_turn(number, short=number % 2 == 1)
-                assert (await store.check_and_add(each)).decision is Decision.NEW
+                assert await add(store, each) == [Decision.NEW]
                 if chance.random() < 0.5:
                     await store.confirm(each.id)
                 before = chance.randrange(max(0, number - 50), number + 1)
@@ -244,7 +225,7 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
                 head = Evidence(rows=2 + number, path=2 + number).pack(CONFIRMED.sketch)
                 text = in_turn(10**6 + number, short=before % 2 == 1).evidence[BODY:]
                 other = replace(older, id=chance.getrandbits(64), evidence=head[:BODY] + text)
-                assert (await store.check_and_add(other)).decision is Decision.NEW
+                assert await add(store, other) == [Decision.NEW]
                 await store.forget(other.id)
                 if number % 5 == 0 and (key := client.randomkey()) and b"schema" not in key:
                     client.delete(key)  # as eviction does

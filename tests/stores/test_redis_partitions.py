@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 from redis_servers import running_cluster, shared_cluster
-from store_registry import counts, page, spread
+from store_registry import counts, keep, outcome, page, spread
 
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.redis.calls import sha
@@ -23,26 +23,19 @@ def of(host: str, number: int, fingerprint: int) -> Page:
     return page(HOSTS.index(host) << 32 | number, fingerprint, scope=host)
 
 
-@pytest.mark.parametrize(
-    ("scope", "kind"),
-    [
-        ("all", RedisClusterStore),
-        ("language", RedisClusterStore),
-        ("host", PartitionedStore),
-        ("domain+language", PartitionedStore),
-        ("project.scopes.of", RedisClusterStore),
-    ],
-)
+@pytest.mark.parametrize(("scope", "kind"), [
+    ("all", RedisClusterStore), ("language", RedisClusterStore), ("host", PartitionedStore),
+    ("domain+language", PartitionedStore), ("project.scopes.of", RedisClusterStore),
+])  # fmt: skip
 def test_the_scope_says_how_a_cluster_is_used(scope, kind, uri):
     assert type(open_store(uri, schema={"scope": scope})) is kind
 
 
 async def test_hosts_are_apart_and_spread_over_the_masters(uri):
     async with open_store(uri, **BY_HOST) as one, open_store(uri, **BY_HOST) as two:
+        pages = [of(host, 1, spread(1)) for host in HOSTS]
         for decided in (Decision.NEW, Decision.SEEN):
-            verdicts = await asyncio.gather(
-                *(one.check_and_add(of(host, 1, spread(1))) for host in HOSTS)
-            )
+            verdicts = await asyncio.gather(*map(one.check_and_add, pages))
             assert {each.decision for each in verdicts} == {decided}
         for host in HOSTS:
             verdict = await two.check_and_add(of(host, 2, spread(1) ^ 7))
@@ -62,63 +55,50 @@ async def test_hosts_are_apart_and_spread_over_the_masters(uri):
 
 async def test_a_page_that_comes_back_at_another_host_has_an_entry_at_each(uri):
     async with open_store(uri, **BY_HOST) as store:
-        for host in HOSTS[:2]:
-            verdict = await store.check_and_add(page(1, spread(1), scope=host))
-            assert verdict.decision is Decision.NEW
-            await store.confirm(1)
-        for host in HOSTS[:2]:
-            verdict = await store.check_and_add(page(2, spread(1), scope=host))
-            assert verdict.match.page_id == 1
+        for number, found in ((1, (Decision.NEW, None)), (2, (Decision.DUPLICATE, 1))):
+            for host in HOSTS[:2]:
+                assert await outcome(store, page(number, spread(1), scope=host)) == found
+                await store.confirm(1)
 
 
 async def test_all_that_leads_to_a_page_lies_in_its_home(uri):
     async with open_store(uri, **BY_HOST) as store:
-        for host in HOSTS:
-            await store.check_and_add(of(host, 1, spread(1)))
-        homes = set()
-        for node in shared_cluster().masters:
-            mine = {key.split(b"}")[0] for key in node.client().scan_iter("*:t1*")}
-            assert mine
-            homes |= mine
-        assert homes == {home.split("}")[0].encode() for home in map(store._home, _pages())}
-
-
-def _pages() -> list[Page]:
-    return [of(host, 1, 0) for host in HOSTS]
+        pages = [of(host, 1, spread(1)) for host in HOSTS]
+        await keep(store, *pages)
+        clients = [node.client() for node in shared_cluster().masters]
+        homes = [{key.split(b"}")[0] for key in each.scan_iter("*:t1*")} for each in clients]
+        assert all(homes)
+        wanted = {home.split("}")[0].encode() for home in map(store._home, pages)}
+        assert set().union(*homes) == wanted
 
 
 async def test_a_page_whose_reply_was_lost_is_added_once(uri):
     """The call is made again: it finds the page there, and the page is new all the same."""
     async with open_store(uri, **BY_HOST) as store:
-        make, lost = store._calls.make, 0
+        make, made, arrived = store._calls.make, [], of(HOSTS[0], 1, 5)
 
         async def twice(command, item=()):
-            nonlocal lost
-            lost += command[1] == sha("check_and_add")
+            made.append(command[1])
             await make(command, item)
             return await make(command, item)
 
         store._calls.make = twice
-        assert (await store.check_and_add(of(HOSTS[0], 1, 5))).decision is Decision.NEW
+        assert await outcome(store, arrived) == (Decision.NEW, None)
         store._calls.make = make
-        assert lost
+        assert sha("check_and_add") in made
         assert await counts(store) == (1, 1, 0)
-        assert (await store.check_and_add(of(HOSTS[0], 1, 5))).decision is Decision.SEEN
+        assert await outcome(store, arrived) == (Decision.SEEN, arrived.id)
 
 
 async def test_a_master_that_was_emptied_keeps_its_hosts_once_more(uri):
     async with open_store(uri, **BY_HOST) as store:
-        for host in HOSTS:
-            await store.check_and_add(of(host, 1, spread(1)))
-            await store.confirm(of(host, 1, 0).id)
+        await keep(store, *(of(host, 1, spread(1)) for host in HOSTS))
         lost = shared_cluster().masters[0].client()
         lost.flushall()
         lost.script_flush()
-        found = [(await store.check_and_add(of(host, 2, spread(1)))).decision for host in HOSTS]
-        assert {*found} == {Decision.NEW, Decision.DUPLICATE}
-        assert {
-            (await store.check_and_add(of(host, 3, spread(1)))).decision for host in HOSTS
-        } == {Decision.DUPLICATE}
+        for number, found in ((2, {Decision.NEW, Decision.DUPLICATE}), (3, {Decision.DUPLICATE})):
+            pages = [of(host, number, spread(1)) for host in HOSTS]
+            assert {(await store.check_and_add(each)).decision for each in pages} == found
 
 
 @pytest.mark.parametrize("matching", [Matching(), Matching(features=2)], ids=str)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
-from deciders import DecideFor, everything, nothing
+from deciders import Asking, DecideFor, everything, nothing
 from matching_pages import like
 from store_registry import on, page
 
@@ -12,7 +12,7 @@ from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.stores.redis.store import RedisStore
-from scrapy_neardup.verdict import Candidate, Decided, Page, Reason
+from scrapy_neardup.verdict import Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=512, named_bits=64)
 OPTIONS = StoreOptions(matching=MATCHING)
@@ -59,6 +59,18 @@ def only(*page_ids: int) -> DecideFor:
     return lambda _page: lambda candidate: Decided(candidate.page_id in page_ids, "only")
 
 
+def watched(scenario):
+    """Make a scenario into a test with a store that is watched, and holds `BASE`."""
+
+    @on("redis")
+    async def test(place) -> None:
+        async with Watched(place.uri, OPTIONS) as store:
+            await store.check_and_add(BASE)
+            await scenario(store)
+
+    return test
+
+
 @pytest.mark.parametrize("options", [OPTIONS, StoreOptions()], ids=["best", "paper"])
 @on("redis")
 async def test_how_many_calls_a_page_takes(options, place):
@@ -75,77 +87,57 @@ async def test_how_many_calls_a_page_takes(options, place):
         assert (await store.stats()).dropped == 2
 
 
-@on("redis")
-async def test_candidates_come_in_order_and_a_few_at_a_time(place):
-    async with Watched(place.uri, OPTIONS) as store:
-        for number in range(MAX_COMPARED + 8):
-            distance = number % 4
-            one = replace(BASE, id=number, fingerprint=(1 << distance) - 1)
-            assert (await store.judged(one, nothing))[0] is Reason.UNMATCHED
-        asked: list[Candidate] = []
-
-        def decide(candidate: Candidate) -> Decided:
-            asked.append(candidate)
-            return Decided(is_same=False, rule="")
-
-        store.calls = 0
-        await store.check_and_add(replace(BASE, id=1000), decide)
-        order = [(each.distance, each.page_id) for each in asked]
-        assert order == sorted(order)
-        assert len(set(order)) == MAX_COMPARED
-        assert store.calls == 2
+@watched
+async def test_candidates_come_in_order_and_a_few_at_a_time(store):
+    for number in range(MAX_COMPARED + 8):
+        one = replace(BASE, id=number + 2, fingerprint=(1 << number % 4) - 1)
+        assert (await store.judged(one, nothing))[0] is Reason.UNMATCHED
+    store.calls, asking = 0, Asking(store, nothing)
+    await asking.check_and_add(replace(BASE, id=1000))
+    order = [(each.distance, each.page_id) for each in asking.asked]
+    assert order == sorted(order)
+    assert len(set(order)) == MAX_COMPARED
+    assert store.calls == 2
 
 
-@on("redis")
-async def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again(place):
-    async with Watched(place.uri, OPTIONS) as store:
-        other = replace(BASE, id=2, **like("2" * 16))
-        await store.check_and_add(BASE)
-        asked: list[Candidate] = []
-
-        def decide(candidate: Candidate) -> Decided:
-            asked.append(candidate)
-            return Decided(candidate.evidence == other.evidence, "equal")
-
-        changed = replace(other, id=1)
-        store.meanwhile = lambda: RedisStore.check_and_add(store, changed, nothing(changed))
-        verdict = await store.check_and_add(other, decide)
-        assert [each.evidence for each in asked] == [BASE.evidence, other.evidence]
-        assert (verdict.reason, verdict.match.page_id, verdict.match.count) == (Reason.NEAR, 1, 1)
+@watched
+async def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again(store):
+    other = replace(BASE, id=2, **like("2" * 16))
+    changed = replace(other, id=1)
+    store.meanwhile = lambda: RedisStore.check_and_add(store, changed, nothing(changed))
+    is_other = lambda candidate: Decided(candidate.evidence == other.evidence, "equal")
+    asking = Asking(store, lambda _page: is_other)
+    verdict = await asking.check_and_add(other)
+    assert [each.evidence for each in asking.asked] == [BASE.evidence, other.evidence]
+    assert (verdict.reason, verdict.match.page_id, verdict.match.count) == (Reason.NEAR, 1, 1)
 
 
-@on("redis")
-async def test_a_page_that_came_meanwhile_is_asked_about(place):
-    async with Watched(place.uri, OPTIONS) as store:
-        await store.check_and_add(BASE)
-        rival = replace(BASE, id=5)
-        store.meanwhile = lambda: RedisStore.check_and_add(store, rival, nothing(rival))
-        verdict = await store.check_and_add(replace(BASE, id=2), only(5)(BASE))
-        assert verdict.match.page_id == 5
-        assert (await store.stats()).pages == 2
+@watched
+async def test_a_page_that_came_meanwhile_is_asked_about(store):
+    rival = replace(BASE, id=5)
+    store.meanwhile = lambda: RedisStore.check_and_add(store, rival, nothing(rival))
+    verdict = await store.check_and_add(replace(BASE, id=2), only(5)(BASE))
+    assert verdict.match.page_id == 5
+    assert (await store.stats()).pages == 2
 
 
-@on("redis")
-async def test_what_was_counted_in_vain_is_taken_back_once(place):
+@watched
+async def test_what_was_counted_in_vain_is_taken_back_once(store):
     """The page is counted for 1, and refuses it; it repeats 5, which is gone then."""
-    async with Watched(place.uri, OPTIONS) as store:
-        await store.check_and_add(BASE)
 
-        async def others_come() -> None:
-            for number in (5, 6):
-                await store.check_and_add(replace(BASE, id=number), nothing(BASE))
-            store.meanwhile = lambda: store.forget(5)
+    async def others_come() -> None:
+        for number in (5, 6):
+            await store.check_and_add(replace(BASE, id=number), nothing(BASE))
+        store.meanwhile = lambda: store.forget(5)
 
-        store.meanwhile = others_come
-        assert (await store.judged(replace(BASE, id=2), only(5)))[0] is Reason.UNMATCHED
-        assert (await store.stats()).dropped == 0
+    store.meanwhile = others_come
+    assert (await store.judged(replace(BASE, id=2), only(5)))[0] is Reason.UNMATCHED
+    assert (await store.stats()).dropped == 0
 
 
-@on("redis")
-async def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match(place):
-    async with Watched(place.uri, OPTIONS) as store:
-        await store.check_and_add(BASE)
-        await store.check_and_add(own := replace(BASE, id=2), nothing(BASE))
-        store.meanwhile = lambda: store.forget(1)
-        assert (await store.judged(own, only(1)))[0] is Reason.CHANGED
-        assert (await store.stats()).pages == 1
+@watched
+async def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match(store):
+    await store.check_and_add(own := replace(BASE, id=2), nothing(BASE))
+    store.meanwhile = lambda: store.forget(1)
+    assert (await store.judged(own, only(1)))[0] is Reason.CHANGED
+    assert (await store.stats()).pages == 1

@@ -32,25 +32,21 @@ from scrapy_neardup.verdict import Decision
 async def fails_to_open(uri: str, kind: type[StoreError], *words: str) -> None:
     """Opening raises that error, which says these words and shows no password."""
     with pytest.raises(kind) as raised:
-        async with open_store(uri):
-            pass
+        await open_store(uri).open()
     message = str(raised.value)
     assert "NEARDUP_STORE" in message
     assert all(word in message for word in words), message
     assert "secret" not in message
 
 
-# Where it leads nowhere
-
-
-async def test_nobody_there():
+@pytest.mark.parametrize(("uri", "shown"), [
+    ("redis://user:secret@127.0.0.1:{}/0", "redis://127.0.0.1:{}/0"),
+    ("redis+cluster://user:secret@127.0.0.1:{}", "127.0.0.1:{}"),
+    ("redis+sentinel://user:secret@127.0.0.1:{}/mymaster", "mymaster"),
+])  # fmt: skip
+async def test_nobody_there(uri, shown):
     with port_of_nobody() as port:
-        uri = f"redis://user:secret@127.0.0.1:{port}/0"
-        await fails_to_open(uri, StoreUnavailableError, f"redis://127.0.0.1:{port}/0")
-        cluster = f"redis+cluster://user:secret@127.0.0.1:{port}"
-        await fails_to_open(cluster, StoreUnavailableError, f"127.0.0.1:{port}")
-        sentinel = f"redis+sentinel://user:secret@127.0.0.1:{port}/mymaster"
-        await fails_to_open(sentinel, StoreUnavailableError, "mymaster")
+        await fails_to_open(uri.format(port), StoreUnavailableError, shown.format(port))
 
 
 async def test_something_else_listens_there():
@@ -86,9 +82,9 @@ async def test_passwords_and_users():
         rules = ("on", ">other", "~nd:*", "+@all", "-@dangerous", "+info")
         server.client(password="sec@ret").execute_command("ACL", "SETUSER", "crawler", *rules)
         place = f"127.0.0.1:{server.port}/0"
-        await fails_to_open(f"redis://{place}", StoreError, "refused user or password")
-        await fails_to_open(f"redis://:notsecret@{place}", StoreError, "refused")
-        await fails_to_open(f"redis://{place}?password=notsecret", StoreError, "refused")
+        for wrong in ("{}", ":notsecret@{}", "{}?password=notsecret"):
+            uri = f"redis://{wrong.format(place)}"
+            await fails_to_open(uri, StoreError, "refused user or password")
         for userinfo in (":sec%40ret", "default:sec%40ret", "crawler:other"):
             async with open_store(f"redis://{userinfo}@{place}", namespace=userinfo) as store:
                 assert await decision(store, 1) is Decision.NEW
@@ -108,21 +104,18 @@ async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
     assert "allkeys-lru" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("uri", "said"),
-    [
-        ("redis://:secret@host:port/0", "HOST:PORT/DB"),
-        ("redis://:secret@one,other/0", "HOST:PORT/DB"),
-        ("rediss://:secret@host/name", "HOST:PORT/DB"),
-        ("redis:host", "redis://USER:PASSWORD@HOST:PORT/DB"),
-        ("unix://:secret@", "/PATH?db=DB"),
-        ("redis+cluster://:secret@/", "HOST:PORT,HOST:PORT"),
-        ("redis+cluster://:secret@host/3", "HOST:PORT,HOST:PORT"),
-        ("redis+sentinel://:secret@host", "HOST:PORT,HOST:PORT/SERVICE/DB"),
-        ("redis+sentinel://:secret@host/name/other", "HOST:PORT,HOST:PORT/SERVICE/DB"),
-        ("redis+sentinel://:secret@host/name?what=1", "parameter number 1"),
-    ],
-)
+@pytest.mark.parametrize(("uri", "said"), [
+    ("redis://:secret@host:port/0", "HOST:PORT/DB"),
+    ("redis://:secret@one,other/0", "HOST:PORT/DB"),
+    ("rediss://:secret@host/name", "HOST:PORT/DB"),
+    ("redis:host", "redis://USER:PASSWORD@HOST:PORT/DB"),
+    ("unix://:secret@", "/PATH?db=DB"),
+    ("redis+cluster://:secret@/", "HOST:PORT,HOST:PORT"),
+    ("redis+cluster://:secret@host/3", "HOST:PORT,HOST:PORT"),
+    ("redis+sentinel://:secret@host", "HOST:PORT,HOST:PORT/SERVICE/DB"),
+    ("redis+sentinel://:secret@host/name/other", "HOST:PORT,HOST:PORT/SERVICE/DB"),
+    ("redis+sentinel://:secret@host/name?what=1", "parameter number 1"),
+])  # fmt: skip
 def test_a_uri_that_cannot_be_read(uri, said):
     with pytest.raises(ConfigurationError, match="NEARDUP_STORE") as raised:
         open_store(uri)
@@ -130,23 +123,17 @@ def test_a_uri_that_cannot_be_read(uri, said):
     assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("uri", "hosts", "name", "parameters"),
-    [
-        ("redis://", [], "", {"db": 0}),
-        ("redis://ann:b%2Fc@host/3/?db=4", [("host", None)], "",
-         {"username": "ann", "password": "b/c", "db": 4}),
-        ("rediss://[::1]:7/", [("::1", 7)], "", {"db": 0}),
-        ("unix:///run/a%20b?db=2", [], "/run/a b", {"db": 2}),
-        ("redis+sentinel://a,b:8/all%20pages/1", [("a", None), ("b", 8)], "all pages", {"db": 1}),
-        ("redis+cluster://a:7,b/", [("a", 7), ("b", None)], "", {}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("uri", "hosts", "name", "parameters"), [
+    ("redis://", [], "", {"db": 0}),
+    ("redis://ann:b%2Fc@host/3/?db=4", [("host", None)], "",
+     {"username": "ann", "password": "b/c", "db": 4}),
+    ("rediss://[::1]:7/", [("::1", 7)], "", {"db": 0}),
+    ("unix:///run/a%20b?db=2", [], "/run/a b", {"db": 2}),
+    ("redis+sentinel://a,b:8/all%20pages/1", [("a", None), ("b", 8)], "all pages", {"db": 1}),
+    ("redis+cluster://a:7,b/", [("a", 7), ("b", None)], "", {}),
+])  # fmt: skip
 def test_a_uri_that_can_be_read(uri, hosts, name, parameters):
     assert RedisURI.read(uri) == (uri.partition(":")[0], hosts, name, parameters)
-
-
-# Ways to reach it
 
 
 async def test_database_numbers_are_apart():
@@ -199,12 +186,12 @@ async def test_tls_through_a_proxy(tmp_path, server):
 
 def made_certificate(folder: Path) -> tuple[Path, Path]:
     key, certificate = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-         "-keyout", key, "-out", certificate],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    command = [
+        "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        "-keyout", key, "-out", certificate,
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
     return key, certificate
 
 

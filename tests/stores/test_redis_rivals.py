@@ -36,17 +36,10 @@ def seen(state: bytes, page: Page) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize("state", [ADDED, UNDECIDED])
-@pytest.mark.parametrize(
-    ("changes", "in_the_way"),
-    [
-        ({}, True),
-        (ALIKE, True),
-        (UNLIKE, False),
-        ({"evidence": b""}, False),
-        ({"scope": "a.example"}, False),
-        ({"id": 7}, True),
-    ],
-)
+@pytest.mark.parametrize(("changes", "in_the_way"), [
+    ({}, True), (ALIKE, True), (UNLIKE, False), ({"evidence": b""}, False),
+    ({"scope": "a.example"}, False), ({"id": 7}, True),
+])  # fmt: skip
 def test_who_is_in_the_way(state, changes, in_the_way):
     name, reply = seen(state, replace(PAGE, **{"id": 8, **changes}))
     met = rivals(PAGE, name)
@@ -67,11 +60,9 @@ def test_the_smaller_goes_first():
     before, after = seen(UNDECIDED, replace(PAGE, id=6)), seen(UNDECIDED, replace(PAGE, id=8))
     met = rivals(PAGE, before[0], after[0])
     assert met.take(dict([before, after])) is None
-    assert met.wounded == [after[0]]
-    assert met.left == {before[0], after[0]}
+    assert (met.wounded, met.left) == ([after[0]], {before[0], after[0]})
     assert met.take({after[0]: GONE}) is None
-    assert met.wounded == []
-    assert met.left == {before[0]}
+    assert (met.wounded, met.left) == ([], {before[0]})
     found, decided = met.take({before[0]: ADDED + before[1][1:]})
     assert (found.name, decided.resemblance) == (before[0], 1.0)
 
@@ -97,22 +88,19 @@ def test_a_feature_of_so_many_added_pages_is_boilerplate():
 
 
 def test_of_a_crowd_the_nearest_are_compared():
-    others = [
-        seen(ADDED, replace(PAGE, id=100 + number, **OPPOSITE)) for number in range(MAX_COMPARED)
-    ]
-    met = rivals(PAGE, *dict(others))
-    assert met.take(dict(others)) is None
+    others = dict(seen(ADDED, replace(PAGE, id=100 + n, **OPPOSITE)) for n in range(MAX_COMPARED))
+    met = rivals(PAGE, *others)
+    assert met.take(others) is None
     assert not met.is_crowded
-    last = seen(ADDED, replace(PAGE, id=1000))
-    met = rivals(PAGE, *dict([*others, last]))
-    assert met.take(dict([last, *others])) is None
+    last = dict([seen(ADDED, replace(PAGE, id=1000))])
+    met = rivals(PAGE, *others, *last)
+    assert met.take(last | others) is None
     assert met.is_crowded
-    assert met.needless() == {None}
-    assert met.left == set()
+    assert (met.needless(), met.left) == ({None}, set())
     # The page itself comes first in any case.
-    own = seen(ADDED, PAGE)
-    met = rivals(PAGE, *dict([*others, own]))
-    assert met.take(dict([*others, own]))[0].name == own[0]
+    own = dict([seen(ADDED, PAGE)])
+    met = rivals(PAGE, *others, *own)
+    assert met.take(others | own)[0].name in own
 
 
 def test_what_is_gone_is_known_where_it_was_met():

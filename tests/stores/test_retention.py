@@ -3,7 +3,17 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, counts, decision, on, on_store, spread
+from store_registry import (
+    EVERYTHING,
+    SOMETHING,
+    counts,
+    decision,
+    keep,
+    on,
+    on_store,
+    page,
+    spread,
+)
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
@@ -21,14 +31,12 @@ def clock(monkeypatch):
 async def test_what_was_not_seen_for_long_matches_no_more(store):
     if hasattr(store, "_background"):
         await store._background.close()  # without the sweep, expiry is up to each call
-    for number, fingerprint in ((1, 0), (2, SOMETHING), (3, 2**64 - 1)):
-        await decision(store, number, fingerprint)
-        await store.confirm(number)
+    await keep(store, page(1, 0), page(2, SOMETHING), page(3, EVERYTHING))
     for _ in range(3):
         await asyncio.sleep(1.5)
         assert await decision(store, 10, 0) is Decision.DUPLICATE  # keeps 1
         assert await decision(store, 2, SOMETHING) is Decision.SEEN  # keeps itself
-    assert await decision(store, 11, 2**64 - 1) is Decision.NEW
+    assert await decision(store, 11, EVERYTHING) is Decision.NEW
 
 
 @on("memory", "sqlite")
@@ -58,14 +66,13 @@ async def test_the_times_of_a_file_survive(clock, place):
         assert await decision(store, 2) is Decision.NEW
         await store.confirm(2)
     async with open_store(place.uri) as store:
-        assert (await store.stats()).pages == 1
+        assert await counts(store) == (1, 0, 0)
 
 
 @on("sqlite")
 async def test_a_changed_page_that_lapses_takes_its_old_entry_along(clock, place):
     async with open_store(place.uri, retention=60) as store:
-        await decision(store, 1, 0)
-        await store.confirm(1)
+        await keep(store, page(1, 0))
         assert await decision(store, 1, SOMETHING) is Decision.NEW  # replaces it, pending
         clock[0] += 61
         assert await decision(store, 2, SOMETHING) is Decision.NEW

@@ -65,16 +65,12 @@ def test_growing_and_shrinking(distinct, size, bulk):
 
 def test_what_wraps_around_the_end_of_a_shard_is_found():
     # One value fills the last slots of its shard, and goes on at the first ones.
-    rowmap_of_one = {}
-    for value in range(3000):
-        column = array("Q", [value])
-        rowmap = RowMap(column)
+    def is_last(value):
+        rowmap = RowMap(array("Q", [value]))
         rowmap.add(0)
-        for shard in rowmap._shards:
-            if shard[-1]:
-                rowmap_of_one[value] = shard
-    value = next(iter(rowmap_of_one))
-    column = array("Q", [value] * 40)
+        return any(shard[-1] for shard in rowmap._shards)
+
+    column = array("Q", [next(filter(is_last, range(3000)))] * 40)
     for bulk in (0, 5, 40):
         rowmap = RowMap(column)
         rowmap.add_many(np.arange(bulk, dtype=np.uint32))
@@ -102,24 +98,21 @@ def test_no_more_rows_of_a_value_than_it_takes(bulk):
     column = array("Q", [rng.randrange(1, 40) ** 8 for _ in range(3000)])
     rowmap = RowMap(column, most=5)
     held = defaultdict(set)
-    for row in range(200):
-        assert rowmap.add(row) == (len(held[column[row]]) < 5)
-        if len(held[column[row]]) < 5:
-            held[column[row]].add(row)
+
+    def takes(row):
+        rows = held[column[row]]
+        if has_room := len(rows) < 5:
+            rows.add(row)
+        return has_room
+
+    assert all(rowmap.add(row) == takes(row) for row in range(200))
     mapped = rowmap.add_many(np.arange(200, 200 + bulk, dtype=np.uint32)).tolist()
-    expected = []
-    for row in range(200, 200 + bulk):
-        if len(held[column[row]]) < 5:
-            held[column[row]].add(row)
-            expected.append(row)
-    assert mapped == expected
+    assert mapped == list(filter(takes, range(200, 200 + bulk)))
     for row in range(200 + bulk, 3000):
         other = rng.randrange(row)
         assert rowmap.discard(other) == (other in held[column[other]])
         held[column[other]].discard(other)
-        if rowmap.add(row):
-            held[column[row]].add(row)
-        assert 1 <= len(held[column[row]]) <= 5
+        assert rowmap.add(row) == takes(row)
     check(rowmap, column, set().union(*held.values()))
 
 
@@ -137,5 +130,4 @@ def test_bytes_a_row():
     for row in range(len(column)):
         one_by_one.add(row)
     at_once.add_many(np.arange(len(column), dtype=np.uint32))
-    assert 5.3 < one_by_one.nbytes / len(column) < 6.8
-    assert 5.3 < at_once.nbytes / len(column) < 6.8
+    assert all(5.3 < each.nbytes / len(column) < 6.8 for each in (one_by_one, at_once))

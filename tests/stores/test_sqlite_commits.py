@@ -1,13 +1,12 @@
 """When changes are written to a file, and what pages see meanwhile."""
 
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from forked import python
 from sqlite_files import add, kept
-from store_registry import EVERYTHING, page, spread, until
+from store_registry import EVERYTHING, keep, page, spread, until
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.sqlite import sqlitestore
@@ -27,9 +26,7 @@ async def test_many_changes_are_written_without_waiting_for_the_clock(path, monk
     monkeypatch.setattr(sqlitestore, "COMMIT_SECONDS", 3600.0)
     rows = sqlitestore.COMMIT_ROWS
     async with open_store(f"sqlite:{path}") as store:
-        for number in range(rows + rows // 2):
-            await add(store, page(number, spread(number)))
-            await store.confirm(number)
+        await keep(store, *(page(number, spread(number)) for number in range(rows + rows // 2)))
         # Sequential calls never yield to the event loop for nothing.
         assert len(kept(path)) == rows
 
@@ -94,8 +91,7 @@ FULL_DISK = """
 @pytest.mark.skipif(os.name != "posix", reason="a limit on file sizes stands for a full disk")
 @pytest.mark.parametrize("then", ["recovers in time", "recovers at last", "stays full"])
 async def test_a_full_disk(then, path):
-    command = [sys.executable, "-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = python("-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then)
     assert result.stderr == ""
     if then == "stays full":
         assert result.stdout == "lost\n"

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from matching_pages import own_evidence
 from sqlite_files import copied
-from store_registry import page, spread
+from store_registry import keep, page, spread
 
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
-from scrapy_neardup.stores import Matching, Store, open_store
+from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.schema import APPLICATION_ID, FORMAT_VERSION
 from scrapy_neardup.verdict import Page
@@ -31,15 +31,9 @@ def arrival(number: int) -> Page:
     return page(number, spread(number), url=f"https://a.example/{number:0100}")
 
 
-async def keep(store: Store, start: int = 0) -> None:
-    for number in range(start, start + PAGES):
-        await store.check_and_add(arrival(number))
-        await store.confirm(number)
-
-
 async def fill(path: Path) -> None:
     async with open_store(f"sqlite:{path}") as store:
-        await keep(store)
+        await keep(store, *map(arrival, range(PAGES)))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +52,7 @@ def killed(tmp_path_factory) -> Path:
     async def scenario() -> Path:
         await fill(path)
         async with open_store(f"sqlite:{path}") as store:
-            await keep(store, PAGES)
+            await keep(store, *map(arrival, range(PAGES, 2 * PAGES)))
             await store._opened.keeper._begin()
             return copied(path)
 
@@ -93,20 +87,13 @@ async def count(path: Path) -> int:
         return (await store.stats()).pages
 
 
-# Not ours
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\n",
-        b"Not a database, but a letter. " * 100,
-        random.Random(1).randbytes(20_000),
-        bytes(4096),
-        b"SQLite format 3\x00",
-    ],
-    ids=["short", "text", "random", "zeros", "magic"],
-)
+@pytest.mark.parametrize("content", [
+    b"\n",
+    b"Not a database, but a letter. " * 100,
+    random.Random(1).randbytes(20_000),
+    bytes(4096),
+    b"SQLite format 3\x00",
+], ids=["short", "text", "random", "zeros", "magic"])  # fmt: skip
 async def test_a_file_that_is_no_database(content, path):
     path.write_bytes(content)
     assert "is not a store of scrapy-neardup" in await refuse(path)
@@ -134,19 +121,13 @@ async def test_one_that_only_says_that_it_is_ours(path):
     assert "no such table" in await refuse(path)
 
 
-async def test_an_empty_file_is_a_new_store(path):
+async def test_an_empty_file_is_a_new_store_and_one_with_a_log_is_not(killed, path, tmp_path):
     path.touch()
     await fill(path)
     assert await count(path) == PAGES
-
-
-async def test_an_empty_file_with_a_log_is_not(killed, path):
-    path.touch()
-    shutil.copy(f"{killed}-wal", f"{path}-wal")
-    assert "is empty, but its log isn't" in await refuse(path)
-
-
-# Damaged
+    (other := tmp_path / "other.db").touch()
+    shutil.copy(f"{killed}-wal", f"{other}-wal")
+    assert "is empty, but its log isn't" in await refuse(other)
 
 
 async def test_a_truncated_file(whole, path):
@@ -159,29 +140,20 @@ async def test_a_truncated_file(whole, path):
 
 
 async def test_pages_that_were_overwritten(whole, path):
-    content = whole.read_bytes()
-    rng = random.Random(3)
-    size = 4096
-    for junk in (bytes(size), b"\xff" * size, rng.randbytes(size)):
+    content, size = whole.read_bytes(), 4096
+    for junk in (bytes(size), b"\xff" * size, random.Random(3).randbytes(size)):
         for start in range(size, len(content), size):
             path.write_bytes(content[:start] + junk + content[start + size :])
-            if _is_of_use(content[start : start + size]):
+            # Parts of a tree, and not the free room for one or an unused index.
+            if content[start] in (5, 13) and content[start + 3 : start + 5] != b"\0\0":
                 await refuse(path)
 
 
-def _is_of_use(database_page: bytes) -> bool:
-    """Whether it is part of a tree, and not the free room for one or an unused index."""
-    return database_page[0] in (5, 13) and database_page[3:5] != b"\0\0"
-
-
-@pytest.mark.parametrize(
-    ("change", "record", "message"),
-    [
-        *(("page SET entry = ? WHERE place & 0xffff = 200", record, "record")
-          for record in (b"", b"x" * 31, b"x" * 33, "x" * 32, 5)),
-        ("namespace SET parameters = ?", "{", "the record of namespace number 1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "record", "message"), [
+    *(("page SET entry = ? WHERE place & 0xffff = 200", record, "record")
+      for record in (b"", b"x" * 31, b"x" * 33, "x" * 32, 5)),
+    ("namespace SET parameters = ?", "{", "the record of namespace number 1"),
+])  # fmt: skip
 async def test_a_record_of_another_type_or_size_or_no_json(change, record, message, whole, path):
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -209,9 +181,7 @@ async def test_any_bit_that_flips_is_noticed_or_changes_nothing(path):
     async with open_store(f"sqlite:{path}", matching=matching) as store:
         for number in range(40):
             features, evidence = (number, -number % 2**64), own_evidence(number, matching)
-            arrived = replace(arrival(number), features=features, evidence=evidence)
-            await store.check_and_add(arrived)
-            await store.confirm(number)
+            await keep(store, replace(arrival(number), features=features, evidence=evidence))
         await store.exchange("topic", "member", b"value")
     whole, content = held(), path.read_bytes()
     chance = random.Random(5)
@@ -246,15 +216,12 @@ async def test_a_record_that_moved_out_of_its_namespace(moved_to, whole, path):
     """As a change of one byte of its key may move the first or the last of a namespace."""
     shutil.copy(whole, path)
     async with open_store(f"sqlite:{path}", namespace="another") as store:
-        await store.check_and_add(arrival(1))
-        await store.confirm(1)
+        await keep(store, arrival(1))
     end = "min" if moved_to < 1 else "max"
+    moved = "UPDATE page SET place = (? << 32) + (place & 0xFFFFFFFF) WHERE place ="
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            f"UPDATE page SET place = (? << 32) + (place & 0xFFFFFFFF) WHERE place ="
-            f" (SELECT {end}(place) FROM page WHERE place >> 32 = 1)",
-            [moved_to],
-        )
+        which = f"(SELECT {end}(place) FROM page WHERE place >> 32 = 1)"
+        connection.execute(f"{moved} {which}", [moved_to])
     await refuse(path)
 
 
@@ -281,9 +248,6 @@ async def test_a_log_that_ends_early_is_as_if_less_had_been_written(killed, tmp_
         assert PAGES <= await count(path) <= 2 * PAGES
 
 
-# Not to be used
-
-
 @pytest.mark.parametrize("make", [Path.mkdir, *([os.mkfifo] if hasattr(os, "mkfifo") else [])])
 async def test_a_directory_or_a_pipe(make, path):
     make(path)
@@ -304,14 +268,10 @@ async def test_a_directory_that_does_not_exist_or_takes_no_files(where, tmp_path
 @pytest.mark.parametrize("what", ["file", "directory", "unreadable"])
 async def test_what_permissions_forbid(what, whole):
     with TemporaryDirectory() as name:
-        directory = Path(name)
-        path = directory / "pages.db"
+        directory, path = Path(name), Path(name) / "pages.db"
         shutil.copy(whole, path)
-        target, mode = {
-            "file": (path, 0o400),
-            "directory": (directory, 0o500),
-            "unreadable": (path, 0),
-        }[what]
+        targets = {"file": (path, 0o400), "directory": (directory, 0o500), "unreadable": (path, 0)}
+        target, mode = targets[what]
         target.chmod(mode)
         with _without_privileges(directory, path), pytest.raises(StoreError) as raised:
             await open_store(f"sqlite:{path}").open()
@@ -323,17 +283,15 @@ async def test_what_permissions_forbid(what, whole):
 @contextmanager
 def _without_privileges(*owned: Path) -> Iterator[None]:
     """Be an ordinary user, to whom `owned` belong: permissions don't bind root."""
-    if os.geteuid():
-        yield
-        return
-    nobody = 65534
-    for path in owned:
+    user = os.geteuid()
+    nobody = user or 65534
+    for path in owned if not user else ():
         os.chown(path, nobody, nobody)
     os.seteuid(nobody)
     try:
         yield
     finally:
-        os.seteuid(0)
+        os.seteuid(user)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file can be removed")
@@ -343,8 +301,7 @@ async def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
     folder.mkdir()
     store = open_store(f"sqlite:{folder}/pages.db")
     await store.open()
-    await store.check_and_add(arrival(1))
-    await store.confirm(1)
+    await keep(store, arrival(1))
     if way != "removed before a transaction":
         await store._opened.keeper._begin()
     shutil.rmtree(folder)

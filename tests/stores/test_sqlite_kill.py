@@ -127,14 +127,9 @@ class Replay:
         self.touched = set()
         if call == "check_and_add":
             self._check_and_add(page)
-        elif page.id in self.pending:
-            entry = self.pending.pop(page.id)
-            if call == "confirm":
-                self.index.confirm(page.id)
-                self._keep(page.id, entry)
-            else:
-                self.index.forget(page.id)
-                self._keep(page.id, None)
+        elif entry := self.pending.pop(page.id, None):
+            getattr(self.index, call)(page.id)
+            self._keep(page.id, entry if call == "confirm" else None)
 
     def _check_and_add(self, page: Page) -> None:
         outcome = self.index.check_and_add(page, everything(page))
@@ -142,11 +137,10 @@ class Replay:
             self.pending[page.id] = (page.fingerprint, 0)
         elif outcome.reason is Reason.NEAR:
             match = outcome.candidate.page_id
+            key, dropped = self.pending.get(match) or self.kept[match]
             if match in self.pending:
-                key, dropped = self.pending[match]
                 self.pending[match] = (key, dropped + 1)
             else:
-                key, dropped = self.kept[match]
                 self._keep(match, (key, dropped + 1))
             if self.pending.pop(page.id, None) or page.id in self.kept:
                 self._keep(page.id, None)

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from sqlite_files import add, kept, make
-from store_registry import healed, page
+from store_registry import healed, keep, page
 
 from scrapy_neardup.errors import StoreLockedError, StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -47,10 +47,8 @@ async def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
 
 
 async def test_a_second_crawler_is_refused_and_takes_no_lock_away(tmp_path):
-    path = tmp_path / "pages.db"
+    path, link, hard = (tmp_path / f"{name}.db" for name in ("pages", "symbolic", "hard"))
     uri = f"sqlite:{path}"
-    link = tmp_path / "symbolic.db"
-    hard = tmp_path / "hard.db"
     async with open_store(uri) as store:
         link.symlink_to(path)
         hard.hardlink_to(path)
@@ -62,8 +60,7 @@ async def test_a_second_crawler_is_refused_and_takes_no_lock_away(tmp_path):
             _, message = other.communicate("\n")
         assert other.returncode == 1
         assert "StoreLockedError" in message
-        await add(store, page(1, 5))
-        await store.confirm(1)
+        await keep(store, page(1, 5))
     hard.unlink()
     async with open_store(f"sqlite:{link}", namespace="another") as store:
         assert await add(store, page(1, 5)) == [Decision.NEW]

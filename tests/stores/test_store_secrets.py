@@ -4,7 +4,10 @@ import asyncio
 import socket
 import string
 import traceback
+from functools import partial
 from inspect import signature
+from itertools import product
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from click.testing import CliRunner
@@ -64,27 +67,12 @@ def written(scheme: str, password: str) -> list[str]:
 def test_it_is_redacted(scheme, password):
     for uri in written(scheme, password):
         assert SECRET not in redact_store(uri), uri
-        # A crawl shows its store at the start.
-        guarded = GuardedStore(Broken(uri), uri, timeout=1, on_failure=lambda _: None)
-        assert SECRET not in said_by(guarded)
-
-
-class Broken:
-    """A store of others, whose errors quote its URI."""
-
-    is_private = False
-
-    def __init__(self, uri: str) -> None:
-        self.uri = uri
-
-    async def open(self) -> None:
-        raise ConnectionError(f"can't reach {self.uri}", self.uri)
-
-
-def said_by(store) -> str:
-    with pytest.raises(StoreError) as raised:
-        asyncio.run(store.open())
-    return str(raised.value)
+        # A crawl shows its store at the start; one of others quotes its URI where it is broken.
+        fails = AsyncMock(side_effect=ConnectionError(f"can't reach {uri}", uri))
+        broken = Mock(open=fails, is_private=False)
+        with pytest.raises(StoreError) as raised:
+            asyncio.run(GuardedStore(broken, uri, timeout=1, on_failure=print).open())
+        assert SECRET not in str(raised.value)
 
 
 def all_said(act) -> str:
@@ -100,16 +88,14 @@ def all_said(act) -> str:
 @given(st.sampled_from(sorted(PLACES)), PASSWORDS)
 def test_no_error_says_it(scheme, password):
     async def opened(uri: str) -> None:
-        async with open_store(uri):
-            pass
+        await open_store(uri).open()
 
     async def looked_at(uri: str) -> None:
         async with store_admin(uri) as admin:
             await admin.namespaces()
 
-    for uri in written(scheme, password):
-        assert SECRET not in all_said(lambda uri=uri: opened(uri)), uri
-        assert SECRET not in all_said(lambda uri=uri: looked_at(uri)), uri
+    for uri, act in product(written(scheme, password), (opened, looked_at)):
+        assert SECRET not in all_said(partial(act, uri)), uri
 
 
 @pytest.mark.parametrize("character", UNESCAPED)
@@ -121,25 +107,19 @@ def test_the_command_does_not_print_it(character):
         assert SECRET not in result.output
 
 
-@pytest.mark.parametrize(
-    ("uri", "shown"),
-    [
-        ("redis://ann:S3CRET@host:6379/0?ssl_password=S3CRET", "redis://host:6379/0"),
-        ("redis+cluster://ann:S3CRET@a.example:1,[::1]:2", "redis+cluster://a.example:1,[::1]:2"),
-        ("unix://:S3CRET@/run/redis.sock?db=1", "unix:///run/redis.sock"),
-        ("redis://u:S3CRET/x@host", "redis:…"),
-        ("toy://host/,fail=open", "toy://host/,fail=open"),
-        ("list:whatever", "list:whatever"),
-        ("sqlite:a@b/pages.db", "sqlite:a@b/pages.db"),
-        ("memory:", "memory:"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("uri", "shown"), [
+    ("redis://ann:S3CRET@host:6379/0?ssl_password=S3CRET", "redis://host:6379/0"),
+    ("redis+cluster://ann:S3CRET@a.example:1,[::1]:2", "redis+cluster://a.example:1,[::1]:2"),
+    ("unix://:S3CRET@/run/redis.sock?db=1", "unix:///run/redis.sock"),
+    ("redis://u:S3CRET/x@host", "redis:…"),
+    ("toy://host/,fail=open", "toy://host/,fail=open"),
+    ("list:whatever", "list:whatever"),
+    ("sqlite:a@b/pages.db", "sqlite:a@b/pages.db"),
+    ("memory:", "memory:"),
+    ("", ""),
+])  # fmt: skip
 def test_what_is_no_secret_is_shown(uri, shown):
     assert redact_store(uri) == shown
-
-
-# How a URI is read
 
 
 @pytest.mark.parametrize("character", UNESCAPED)
@@ -162,15 +142,12 @@ async def test_a_password_of_any_characters_is_sent_where_it_is_escaped(characte
 
 
 @pytest.mark.parametrize("scheme", sorted(PARAMETERS))
-@pytest.mark.parametrize(
-    ("parameter", "said"),
-    [
-        ("socket_timeuot=1", "parameter number 1 is none of .*socket_timeout"),
-        ("socket_timeout=soon", "socket_timeout must be a number"),
-        ("max_connections=", "max_connections must be a whole number"),
-        ("socket_keepalive=maybe", "socket_keepalive must be yes or no"),
-    ],
-)
+@pytest.mark.parametrize(("parameter", "said"), [
+    ("socket_timeuot=1", "parameter number 1 is none of .*socket_timeout"),
+    ("socket_timeout=soon", "socket_timeout must be a number"),
+    ("max_connections=", "max_connections must be a whole number"),
+    ("socket_keepalive=maybe", "socket_keepalive must be yes or no"),
+])  # fmt: skip
 def test_a_parameter_that_cannot_be_taken_is_named_at_once(scheme, parameter, said):
     with pytest.raises(ConfigurationError, match=said):
         open_store(f"{scheme}://{PLACES[scheme]}?{parameter}")
@@ -195,9 +172,8 @@ def test_parameters_arrive():
     assert client.reinitialize_steps == 0
     with pytest.raises(ConfigurationError, match="parameter number 1 is none of"):
         open_store("redis+cluster://127.0.0.1:1?reinitialize_steps=5")
-    options = open_store("unix:///s?db=2&socket_keepalive=no")._calls.client.connection_pool
-    assert options.connection_kwargs["path"] == "/s"
-    assert options.connection_kwargs["db"] == 2
+    pool = open_store("unix:///s?db=2&socket_keepalive=no")._calls.client.connection_pool
+    assert pool.connection_kwargs.items() >= {"path": "/s", "db": 2}.items()
 
 
 @pytest.mark.parametrize(("word", "is_set"), [

@@ -16,6 +16,13 @@ from scrapy_neardup.stores.sqlite.file import Changes
 from scrapy_neardup.stores.sqlite.sqlitestore import WriteBehind
 
 
+def posted(notices: dict[tuple[str, str], bytes], notice: Notice) -> None:
+    topic, member, value = notice
+    notices.pop((topic, member), None)
+    if value is not None:
+        notices[topic, member] = value
+
+
 class FlakyFile:
     """Rows in a dict. A transaction takes a while, and may fail as a whole."""
 
@@ -36,10 +43,8 @@ class FlakyFile:
             self.rows[row] = (record, url)
         for row, record in changes.updated:
             self.rows[row] = (record, self.rows[row][1])
-        for topic, member, value in changes.posted:
-            self.notices.pop((topic, member), None)
-            if value is not None:
-                self.notices[topic, member] = value
+        for notice in changes.posted:
+            posted(self.notices, notice)
 
     def url(self, row: int, page_id: int) -> str | None:
         return self.rows.get(row, (b"", None))[1]
@@ -60,32 +65,27 @@ class Crawl:
         self.writer = WriteBehind(file, ThreadPoolExecutor(1), lambda row: self.records[row])
 
     def step(self) -> None:
-        row = self.rng.randrange(12)
-        record = self.rng.randbytes(4)
-        if row in self.rows and self.rng.random() < 0.5:
-            self.records[row] = record
-            self.rows[row] = (record, self.rows[row][1])
-            self.writer.write(row)
-        elif row in self.rows:
-            del self.rows[row]
-            self.writer.delete(row)
-        elif row not in self.pending:
+        row, record = self.rng.randrange(12), self.rng.randbytes(4)
+        if row not in self.rows and row not in self.pending:
             self.records[row] = record
             self.pending[row] = self.rng.choice((None, f"https://a.example/{record.hex()}"))
             self.writer.hold(row, self.pending[row])
-        elif self.rng.random() < 0.3:
-            del self.pending[row]
+        elif self.rng.random() < 0.4:
+            self.rows.pop(row, None)
+            self.pending.pop(row, None)
             self.writer.delete(row)
+        elif row in self.rows:
+            self.records[row] = record
+            self.rows[row] = (record, self.rows[row][1])
+            self.writer.write(row)
         else:
             self.rows[row] = (self.records[row], self.pending.pop(row))
             self.writer.write(row)
 
     def post(self) -> None:
         named = (self.rng.choice("xy"), self.rng.choice("ab"))
-        self.notices.pop(named, None)
         value = self.rng.choice((None, self.rng.randbytes(2)))
-        if value is not None:
-            self.notices[named] = value
+        posted(self.notices, Notice(*named, value))
         self.writer.post(Notice(*named, value))
 
     async def check_urls(self) -> None:

@@ -7,12 +7,13 @@ digest of all that is made of it. It is run compiled, and with ``NEARDUP_PURE=1`
 
 import os
 import random
-import subprocess
 import sys
 import time
 from dataclasses import replace
 from hashlib import blake2b
 
+import forked
+import numpy as np
 import pytest
 from hostile_trees import hostile_tree
 
@@ -46,7 +47,7 @@ def said(seed: int, analysers: list[Analyser]) -> str:
     content = analyser.read(tree[0])
     page = analyser.page(content, page_id=seed, url=f"http://a.test/{content.title}?a={seed}")
     text = page.text if isinstance(page, AnalysedPage) else None
-    return repr([content, page, *(each.tolist() for each in text or ())])
+    return repr([content, page, *(np.asarray(each).tolist() for each in text or ())])
 
 
 def main(first: int, count: int) -> None:
@@ -61,13 +62,10 @@ def main(first: int, count: int) -> None:
 
 
 def digests(first: int, count: int, **environment: str) -> list[str]:
-    return subprocess.run(
-        [sys.executable, __file__, str(first), str(count)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout.splitlines()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    done = forked.python(__file__, first, count, env=environment, timeout=None)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def test_hostile_trees(tried):

@@ -10,6 +10,7 @@ import shutil
 import socket
 import threading
 import time
+from functools import partial
 
 import pytest
 import redis
@@ -35,16 +36,12 @@ def asks(*command: object):
     return lambda server: client(server).execute_command(*command)
 
 
-def nothing(_server) -> None:
-    pass
-
-
-def killed(server) -> None:
-    server.stop(9)
+nothing = lambda _server: None
+killed = lambda server: server.stop(9)
 
 
 def restarted(server) -> None:
-    server.stop(9)
+    killed(server)
     server.start()
 
 
@@ -67,15 +64,10 @@ def busy(server) -> None:
     time.sleep(0.2)
 
 
-def other_password(server) -> None:
-    client(server).config_set("requirepass", "another")
-    server.password = "another"
+def has_password(server, password) -> None:
+    client(server).config_set("requirepass", password)
+    server.password = password
     disconnected(server)
-
-
-def same_password(server) -> None:
-    client(server).config_set("requirepass", PASSWORD)
-    server.password = PASSWORD
 
 
 def disconnected(server) -> None:
@@ -113,7 +105,8 @@ FAULTS = {
                  asks("REPLICAOF", "NO", "ONE")),
     "MISCONF": (cannot_save, asks("CONFIG", "SET", "stop-writes-on-bgsave-error", "no")),
     "BUSY": (busy, asks("SCRIPT", "KILL")),
-    "another password": (other_password, same_password),
+    "another password": (partial(has_password, password="another"),
+                         partial(has_password, password=PASSWORD)),
     "rights revoked": (asks("ACL", "SETUSER", "default", "-evalsha", "-eval"),
                        asks("ACL", "SETUSER", "default", "+@all")),
     "FLUSHALL": (asks("FLUSHALL"), nothing),
@@ -133,20 +126,14 @@ def crawled(what, crawl, site, uri, tried, *, begins, ends) -> None:
         "/later.json": does(lambda: time.sleep(2 * Impatient.pause)),
     }
     paths = [*before, "/begins.json", *during, "/ends.json", "/later.json", *after]
+    settings = {"NEARDUP_STORE": uri, "NEARDUP_TIMEOUT": "0.5"}
     start = time.monotonic()
-    outcome = crawl.worker.crawl(
-        crawl.part(Impatient, *paths, settings={"NEARDUP_STORE": uri, "NEARDUP_TIMEOUT": "0.5"})
-    )[0]
+    [outcome] = crawl.worker.crawl(crawl.part(Impatient, *paths, settings=settings))
     took = time.monotonic() - start
     delivered = {path.split("/")[1] for path in outcome.notes}
     lost = [group for groups in phases for group in groups if group not in delivered]
-    tried(
-        f"crawl: {what}",
-        len(before + during + after),
-        lost=len(lost),
-        errors=outcome.counted().get("store/errors", 0),
-        longest=took,
-    )
+    counts = {"lost": len(lost), "errors": outcome.counted().get("store/errors", 0)}
+    tried(f"crawl: {what}", len(before + during + after), longest=took, **counts)
     assert outcome.reason == "finished"
     assert lost == []
     assert took < LONGEST
@@ -159,9 +146,8 @@ def test_a_fault(name, crawl, site, tried):
     with RedisServer("--requirepass", PASSWORD, "--lua-time-limit", "50") as server:
         server.password = PASSWORD
         uri = f"redis://:{PASSWORD}@127.0.0.1:{server.port}/0"
-        crawled(
-            name, crawl, site, uri, tried, begins=lambda: begins(server), ends=lambda: ends(server)
-        )
+        phases = {"begins": partial(begins, server), "ends": partial(ends, server)}
+        crawled(name, crawl, site, uri, tried, **phases)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from datasets import json_lines
 from hostile_audits import hostile_audit, report_of
 from hostile_trees import soup, words
-from store_registry import page
+from store_registry import keep, page, spread
 
 from scrapy_neardup.errors import InputError, StoreError
 from scrapy_neardup.judge.analysis import Analyser
@@ -85,10 +85,8 @@ async def test_damaged_files_of_sqlite(tried, tmp_path):
 
     async def fill() -> None:
         async with open_store(uri) as store:
-            for number in range(200):
-                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-                await store.check_and_add(page(number, fingerprint, url=f"http://a/{number}"))
-                await store.confirm(number)
+            pages = (page(n, spread(n), url=f"http://a/{n}") for n in range(200))
+            await keep(store, *pages)
 
     await fill()
     whole, chance, refused, lost = path.read_bytes(), random.Random(), 0, 0

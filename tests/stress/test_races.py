@@ -10,6 +10,7 @@ import redis
 from cluster_stress import Storm
 from race import Race, race, race_of_processes
 from redis_servers import RedisCluster, RedisServer, running_cluster
+from store_registry import healed
 from tried import row
 
 from scrapy_neardup.stores import Matching
@@ -64,13 +65,7 @@ async def restarted(place, _stores) -> None:
     node = random.choice(nodes(place))
     node.stop(9)
     node.start()
-    while True:
-        try:
-            node.client().ping()
-        except redis.exceptions.BusyLoadingError:
-            await asyncio.sleep(0.05)
-        else:
-            return
+    await healed(lambda: asyncio.to_thread(node.client().ping), redis.exceptions.BusyLoadingError)
 
 
 async def clients_reset(_place, stores) -> None:
@@ -88,14 +83,12 @@ async def slots_moved(place, _stores) -> None:
 def check(what: str, tried, *races: Race) -> None:
     found, calls = [each.findings for each in races], [each.calls for each in races]
     longest = max(each.longest for each in calls)
-    tried(
-        what,
-        sum(each.pages for each in found),
-        both=sum(len(each.both_kept) + len(each.both_dropped) for each in found),
-        nothing=sum(len(each.dropped_for_nothing) for each in found),
-        errors=sum(each.errors for each in calls),
-        longest=longest,
-    )
+    counts = {
+        "both": sum(len(each.both_kept) + len(each.both_dropped) for each in found),
+        "nothing": sum(len(each.dropped_for_nothing) for each in found),
+        "errors": sum(each.errors for each in calls),
+    }
+    tried(what, sum(each.pages for each in found), longest=longest, **counts)
     for each in found:
         assert each.outcomes["new"]
         assert each.outcomes["duplicate"]

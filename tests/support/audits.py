@@ -17,6 +17,10 @@ def verdicts(path):
     return [line for line in lines(path) if line.get("event") not in ASKED]
 
 
+def events(path, kind):
+    return [line for line in lines(path) if line.get("event") == kind]
+
+
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 

@@ -61,8 +61,6 @@ class Pages:
         self._chance = random.Random(seed)
         self._count = count
 
-    # ---- the pages -------------------------------------------------------------------------
-
     def groups(self) -> list[list[Page]]:
         make = self._fingerprints if self._matching == Matching() else self._variants
         made: list[list[Page]] = []
@@ -102,16 +100,10 @@ class Pages:
         return pages
 
     def _page(self) -> Page:
-        features = [self._chance.getrandbits(64) for _ in range(self._matching.features)]
-        return self._with_common_feature(
-            Page(
-                id=self._id(),
-                fingerprint=self._chance.getrandbits(64),
-                features=tuple(features),
-                evidence=self._evidence(),
-                tokens=self._tokens(),
-            )
-        )
+        features = tuple(self._id() for _ in range(self._matching.features))
+        keys = {"id": self._id(), "fingerprint": self._id(), "features": features}
+        made = Page(**keys, evidence=self._evidence(), tokens=self._tokens())
+        return self._with_common_feature(made)
 
     def _variant(self, page: Page) -> Page:
         chance, other = self._chance, self._page()
@@ -127,12 +119,9 @@ class Pages:
         )
         ways = ["distance"] * self._matching.by_distance + ["features", "both"] * bool(others)
         way = chance.choice(ways or ["distance"])
-        return replace(
-            other,
-            fingerprint=other.fingerprint if way == "features" else near,
-            features=other.features if way == "distance" else features,
-            evidence=self._like(page),
-        )
+        like = {} if way == "features" else {"fingerprint": near}
+        like |= {} if way == "distance" else {"features": features}
+        return replace(other, evidence=self._like(page), **like)
 
     def _with_common_feature(self, page: Page) -> Page:
         if not page.features or not page.evidence or self._chance.random() < 0.3:
@@ -164,8 +153,6 @@ class Pages:
 
     def _id(self) -> int:
         return self._chance.getrandbits(64)
-
-    # ---- the rule --------------------------------------------------------------------------
 
     def repeats(self, crawler: int, page: Page, other: Page) -> bool:
         if not self.are_candidates(page, other):

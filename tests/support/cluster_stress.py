@@ -174,8 +174,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     options = StoreOptions(
         namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K, matching=storm.matching
     )
-    leases = Leases()
-    store_class = rough(kind, storm, chance, leases)
+    store_class = rough(kind, storm, chance, leases := Leases())
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()

@@ -39,35 +39,23 @@ def real_texts():
 
 
 def similarity_reaches(a, b, threshold, measure):
-    common = len(a & b)
-    if not common:
-        return False
+    common, both = len(a & b), len(a) * len(b)
     if measure == "cosine":
-        shares = common**2 * threshold.denominator**2
-        return shares >= threshold.numerator**2 * len(a) * len(b)
-    if measure == "dice":
-        common, whole = 2 * common, len(a) + len(b)
-    else:
-        whole = {
-            "jaccard": len(a | b),
-            "overlap": 1,
-            "containment": len(a),
-        }[measure]
-    return common * threshold.denominator >= threshold.numerator * whole
+        return common > 0 and common**2 >= threshold**2 * both
+    measures = {"dice": (2 * common, len(a) + len(b)), "overlap": (common, 1),
+                "jaccard": (common, len(a | b)), "containment": (common, len(a))}  # fmt: skip
+    shared, whole = measures[measure]
+    return common > 0 and shared >= threshold * whole
 
 
 def brute_self_join(sets, threshold, measure):
     arranged = permutations if measure == "containment" else combinations
-    return [
-        (i, j)
-        for (i, a), (j, b) in arranged(enumerate(sets), 2)
-        if similarity_reaches(a, b, threshold, measure)
-    ]
+    return brute(arranged(enumerate(sets), 2), threshold, measure)
 
 
 def brute_join(left, right, threshold, measure):
-    return [
-        (i, j)
-        for (i, a), (j, b) in product(enumerate(left), enumerate(right))
-        if similarity_reaches(a, b, threshold, measure)
-    ]
+    return brute(product(enumerate(left), enumerate(right)), threshold, measure)
+
+
+def brute(pairs, threshold, measure):
+    return [(i, j) for (i, a), (j, b) in pairs if similarity_reaches(a, b, threshold, measure)]

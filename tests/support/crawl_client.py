@@ -36,6 +36,11 @@ class Outcome:
         """Return our stats, without their prefix."""
         return {k.removeprefix(ours): v for k, v in self.stats.items() if k.startswith(ours)}
 
+    def pages(self, *what: str) -> list[int]:
+        """Return our stats of pages: how many were dropped, new, and so on."""
+        counted = self.counted(ours="neardup/pages/")
+        return [counted.get(each, 0) for each in what]
+
     def logged(self, level: str, logger: str = "") -> list[str]:
         return [text for lv, name, text in self.log if lv == level and name.startswith(logger)]
 

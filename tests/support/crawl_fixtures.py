@@ -26,6 +26,12 @@ def site():
 
 
 @pytest.fixture
+def audit(tmp_path):
+    """Return the path of an audit to be written."""
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture
 def crawl(worker, site):
     """Crawl `site` with a spider class. An error in the log fails the test, unless expected.
 

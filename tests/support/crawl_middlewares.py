@@ -1,4 +1,4 @@
-"""Middlewares that get in the way of others."""
+"""Middlewares that get in the way of others, and an item pipeline."""
 
 import asyncio
 
@@ -46,3 +46,20 @@ class UntilConfirmed:
         while "later" in response.url and not any("confirm" in line for line in JOURNAL):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return response
+
+
+class UntilOthersWait:
+    """Holds the first item back until some other pages wait for its page to be done."""
+
+    awaited = 2
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        pipeline = cls()
+        pipeline.stats = crawler.stats
+        return pipeline
+
+    async def process_item(self, item, spider=None):
+        while self.stats.get_value("neardup/pages/waited", 0) < self.awaited:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        return item

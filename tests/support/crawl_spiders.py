@@ -20,6 +20,8 @@ class Visit(scrapy.Spider):
     """Further arguments of each request; a method `failed` is its errback."""
     hears: ClassVar = {}
     """Methods, and the signals that call them."""
+    fails = ()
+    """Paths of pages whose callback fails after its output."""
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
@@ -46,6 +48,11 @@ class Visit(scrapy.Spider):
     def page(self, response):
         self.note(response)
         yield {"path": self.path_of(response)}
+        self.fail_for(response)
+
+    def fail_for(self, response):
+        if self.path_of(response) in self.fails:
+            raise RuntimeError("an error in the callback")
 
     async def inline(self, request):
         """Download a response within a callback."""
@@ -94,12 +101,24 @@ class Follow(Visit):
             yield self.request(response, href, -1_000_000 - 1000 * place)
 
 
-class Fails(Visit):
-    """Its callback fails for every page."""
+class Copies(Visit):
+    """The pages that its pages lead to copy their meta."""
 
     def page(self, response):
         self.note(response)
-        raise RuntimeError("an error in the callback")
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href, self.page, meta=response.meta, priority=-1_000_000)
+
+
+class Default(Visit):
+    """Has its requests without a callback."""
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(callback=None)
+
+    def parse(self, response):
+        at_start = self.path_of(response) == "/start.json"
+        return super().parse(response) if at_start else self.page(response)
 
 
 class Again(Visit):

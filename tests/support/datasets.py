@@ -23,15 +23,12 @@ def documents(count, seed=1, words=80):
             text = chance.choice(made)["text"].split()
             for _ in range(len(text) // 40 if kind == "near" else 0):
                 text[chance.randrange(len(text))] = f"v{chance.randrange(4000)}"
-        made.append(
-            {
-                "text": " ".join(text),
-                "id": f"{seed}-{number}",
-                "url": f"http://{'a' * chance.randrange(9)}.test/{number}",
-                "metadata": {"date": f"2020-01-{1 + chance.randrange(28):02}", "kind": kind},
-                "score": chance.randrange(5),
-            }
-        )
+        made.append({
+            "text": " ".join(text), "id": f"{seed}-{number}",
+            "url": f"http://{'a' * chance.randrange(9)}.test/{number}",
+            "metadata": {"date": f"2020-01-{1 + chance.randrange(28):02}", "kind": kind},
+            "score": chance.randrange(5),
+        })  # fmt: skip
     return made
 
 

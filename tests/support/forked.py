@@ -50,6 +50,12 @@ def run(module, name, *arguments, cwd: Path, seconds=60) -> subprocess.Completed
         return subprocess.CompletedProcess(command, process.exitcode, out, err)
 
 
+def python(*arguments, **options) -> subprocess.CompletedProcess[str]:
+    """Run ``python`` with these arguments, in a process that starts from nothing."""
+    options = {"capture_output": True, "text": True, "check": False, **options}
+    return subprocess.run([sys.executable, *map(str, arguments)], **options)  # noqa: PLW1510
+
+
 def _called(command: list[str], cwd: Path, environ: dict[str, str], said: Path) -> None:
     for number, stream in enumerate(("stdout", "stderr"), 1):
         file = os.open(said / stream, os.O_WRONLY | os.O_CREAT)

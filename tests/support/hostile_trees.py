@@ -112,14 +112,9 @@ def from_xml(chance: random.Random) -> HtmlElement:
     if chance.random() < 0.5:
         types = "<!ENTITY e 'x<b>y</b>'><!ATTLIST div class CDATA 'nav'><!ATTLIST p id CDATA 'ad'>"
         body = f"<!DOCTYPE html [{types}]>" + body.replace(" ", "&e;", 1)
-    entities, defaults, sections = (chance.random() < 0.5 for _ in range(3))
-    parser = etree.XMLParser(
-        recover=True,
-        huge_tree=True,
-        resolve_entities=entities,
-        attribute_defaults=defaults,
-        strip_cdata=sections,
-    )
+    flags = "resolve_entities", "attribute_defaults", "strip_cdata"
+    drawn = {flag: chance.random() < 0.5 for flag in flags}
+    parser = etree.XMLParser(recover=True, huge_tree=True, **drawn)
     return etree.fromstring(body.encode(), parser)
 
 

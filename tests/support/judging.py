@@ -6,6 +6,7 @@ import random
 from scrapy_neardup.crawl.experiments.refetch import Due
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
 from scrapy_neardup.judge.detector import Detector
+from scrapy_neardup.judge.sketch import Sketch, level_of, marked
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 
@@ -72,3 +73,9 @@ async def judge(pages, parameters, uri="memory:", first_id=0):
 def judged(*arguments, **options):
     """Do as `judge` does where no event loop runs."""
     return asyncio.run(judge(*arguments, **options))
+
+
+def sketch_of(shingles, size, level=None):
+    """Return the sketch of a set, at the lowest level that isn't too dense unless one is given."""
+    level = level_of(len(shingles), size) if level is None else level
+    return Sketch(level, int.from_bytes(marked(shingles, size, level), "little"))

@@ -46,14 +46,11 @@ def own_evidence(seed: object, matching: Matching) -> bytes:
 def unique_page(page_id: int, seed: object, matching: Matching, **more: object) -> Page:
     """Return the page of this seed: equal to all others of it, unlike those of other seeds."""
     rng = random.Random(seed)
-    made = page(
-        page_id,
-        rng.getrandbits(64),
-        features=tuple(rng.getrandbits(64) for _ in range(matching.features)),
-        evidence=own_evidence(seed, matching) if matching.sketch else b"",
-        url=f"https://a.example/{page_id}",
-    )
-    return replace(made, **more)
+    fingerprint, *features = (rng.getrandbits(64) for _ in range(1 + matching.features))
+    evidence = own_evidence(seed, matching) if matching.sketch else b""
+    own = {"features": tuple(features), "evidence": evidence}
+    own["url"] = f"https://a.example/{page_id}"
+    return page(page_id, **{"fingerprint": fingerprint, **own, **more})
 
 
 class Site:

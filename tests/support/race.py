@@ -108,10 +108,8 @@ class Race:
 
 
 def opened(uri: str, storm: Storm) -> Store:
-    return open_store(
-        uri, namespace=f"race-{storm.seed}", max_distance=K, matching=storm.matching,
-        schema={"scope": storm.scope},
-    )  # fmt: skip
+    options = {"max_distance": K, "matching": storm.matching, "schema": {"scope": storm.scope}}
+    return open_store(uri, namespace=f"race-{storm.seed}", **options)
 
 
 async def race(uri: str, storm: Storm, trouble, every: int) -> Race:

@@ -18,8 +18,6 @@ UNSPACED = (
     (0x1AFF0, 0x1B16F),
 )  # fmt: skip
 SYMBOLS = ((0x2000, 0x2BFF), (0x2E00, 0x2E7F), (0x1CC00, 0x1CEBF), (0x1F000, 0x1FBFF))
-
-
 SIGNS = "#$%&*+-<=>@^|~"
 WIDE = "\u2030\u2031\uff03\uff05\uff06\uff0a\uff20"
 NEW_SYMBOLS = ((0x20A0, 0x20CF), (0x2100, 0x2BFF), *SYMBOLS[2:])

@@ -8,12 +8,7 @@ state machine.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    contextmanager,
-    suppress,
-)
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +20,7 @@ from redis_servers import RedisServer, all_binaries, shared_cluster, shared_serv
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, open_store
-from scrapy_neardup.stores.admin import ADMINS, Admin
+from scrapy_neardup.stores.admin import ADMINS
 from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore
 from scrapy_neardup.stores.redis.redis_admin import redis_admin
 from scrapy_neardup.verdict import Decision, Page
@@ -100,7 +95,7 @@ def _partitioned(uri: str, options: StoreOptions) -> Store:
     return PartitionedStore(uri.replace("partitions+", "redis+", 1), options)
 
 
-def admin_of_partitions(uri: str) -> AbstractAsyncContextManager[Admin]:
+def admin_of_partitions(uri: str):
     return redis_admin(uri.replace("partitions+", "redis+", 1))
 
 
@@ -127,9 +122,7 @@ def on(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("place", names, indirect=True, ids=names)
 
 
-def on_store(
-    decide: DecideFor | None = None, **options: object
-) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
+def on_store(decide: DecideFor | None = None, **options: object):
     """Make a scenario, ``async def test_…(store)``, into a test over all stores.
 
     With `decide` the store is an `Asking` one.
@@ -172,6 +165,13 @@ async def counts(store: Store) -> tuple[int, int, int]:
 async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> Decision:
     """Judge a page that has nothing but an id and a fingerprint."""
     return (await store.check_and_add(page(number, fingerprint))).decision
+
+
+async def keep(store: Store, *pages: Page) -> None:
+    """Judge pages, and confirm them."""
+    for each in pages:
+        await store.check_and_add(each)
+        await store.confirm(each.id)
 
 
 async def until(holds: Callable[[], object]) -> None:

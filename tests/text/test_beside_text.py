@@ -1,17 +1,15 @@
-"""What a page has beside its text: title and headings, language, images, data."""
+"""What a page has beside its text: title and headings, language, images, data, links."""
 
 import pytest
 from extracted import BODY, FULL, MAIN, content, words
 from lxml import etree
 
-from scrapy_neardup.text import Extractor, parse_html
+from scrapy_neardup.text import Extractor, link_targets, parse_html
 from scrapy_neardup.text.walker import MAX_TITLE
 
 
 @pytest.mark.parametrize(("html", "title"), [
-    ("<title>A  title\n here </title>", "A title here"),
-    ("<p>x", ""),
-    ("<title></title>", ""),
+    ("<title>A  title\n here </title>", "A title here"), ("<p>x", ""), ("<title></title>", ""),
     ("<title>one</title><title>two</title>", "one"),
     ("<svg><title>picture</title></svg><title>late</title>", "late"),
     ("<svg><title>picture</title></svg>", ""),
@@ -24,9 +22,8 @@ def test_title(html, title, mode):
 
 
 def test_headings():
-    html = (
-        f"<h1>Big\n <b>news</b></h1>{BODY}<nav><h1>no</h1></nav><article><h1>More</h1><h2>x</h2>"
-    )
+    beside = "<nav><h1>no</h1></nav><article><h1>More</h1><h2>x</h2>"
+    html = f"<h1>Big\n <b>news</b></h1>{BODY}{beside}"
     assert MAIN.extract(parse_html(html.encode())).headings == ("Big news", "More")
     assert words(html)[:2] == ["big", "news"]
 
@@ -40,15 +37,10 @@ def test_of_a_long_title_or_heading_the_start_is_read():
 
 
 @pytest.mark.parametrize(("attributes", "language"), [
-    ('lang="en"', "en"),
-    ('lang=" en-GB "', "en"),
-    ('LANG="zh_Hant"', "zh"),
-    ('xml:lang="DE"', "de"),
-    ('lang="" xml:lang="gsw-CH"', "gsw"),
-    ('lang="{{ lang }}"', ""),
-    ('lang="english-speaking"', "english"),
-    ('lang="notalanguage1"', ""),
-    ("", ""),
+    ('lang="en"', "en"), ('lang=" en-GB "', "en"), ('LANG="zh_Hant"', "zh"),
+    ('xml:lang="DE"', "de"), ('lang="" xml:lang="gsw-CH"', "gsw"),
+    ('lang="{{ lang }}"', ""), ('lang="english-speaking"', "english"),
+    ('lang="notalanguage1"', ""), ("", ""),
 ])  # fmt: skip
 def test_the_declared_language(attributes, language):
     html = f"<html {attributes}><body lang=fr><p>{BODY}"
@@ -56,11 +48,6 @@ def test_the_declared_language(attributes, language):
     xhtml = f'<html xmlns="http://www.w3.org/1999/xhtml" {attributes}><body>{BODY}</body></html>'
     if "=" in attributes and "LANG" not in attributes:
         assert FULL.extract(etree.fromstring(xhtml)).language == language
-
-
-def test_full_text_brings_its_images():
-    page = parse_html("<nav>a<img src=nav.png></nav><p>b<img src=main.png></p>")
-    assert MAIN.extract(page).images == ("main.png", "nav.png")
 
 
 @pytest.mark.parametrize(("html", "images"), [
@@ -121,6 +108,11 @@ def test_images(html, images):
     assert content(html).images == images
 
 
+def test_full_text_brings_its_images():
+    page = parse_html("<nav>a<img src=nav.png></nav><p>b<img src=main.png></p>")
+    assert MAIN.extract(page).images == ("main.png", "nav.png")
+
+
 @pytest.mark.parametrize(("html", "data"), [
     ('<script type="application/json">{"a":\n  1}</script>', ('{"a": 1}',)),
     ('<script type="application/ld+JSON; charset=utf-8">[1]</script>', ("[1]",)),
@@ -157,3 +149,31 @@ def test_a_meta_element_declares_the_language_where_the_root_does_not(head, lang
     page = f"<html{{}}><head>{head}<title>t</title></head><body>x</body></html>"
     assert MAIN.extract(parse_html(page.format("").encode())).language == language
     assert MAIN.extract(parse_html(page.format(" lang=cy").encode())).language == "cy"
+
+
+URL = "https://example.com/dir/page.html?q=1"
+
+
+@pytest.mark.parametrize(("html", "count"), [
+    ("<p>none", 0),
+    ("<a href=a>1</a><a href=b>2</a><a href=a>3</a>", 2),
+    ("<a href=a>1</a><a href='./a'>2</a><a href=/dir/a>3</a>", 1),
+    ("<a href=a>1</a><a href=//example.com/dir/a>2</a>", 1),
+    ("<a href='a#x'>1</a><a href='a#y'>2</a><a href=' a '>3</a>", 1),
+    ("<a href='#top'>the page itself</a><a href=''>again</a>", 1),
+    ("<a href='?q=1'>itself</a><a href='?q=2'>another</a>", 2),
+    ("<a href=mailto:x@y>1</a><a href='javascript:x()'>2</a>", 0),
+    ("<a href=ftp://x/>1</a><a>2</a>", 0),
+    ("<a href='http://['>no URL</a><a href='HTTP://other/'>1</a>", 1),
+    ("<area href=a><link href=b><img src=c>", 1),
+    ("<nav><a href=a>1</a></nav><footer><a href=b>2</a></footer>", 2),
+    ("<base href=/other/><a href=a>1</a><a href=/other/a>2</a>", 1),
+    ("<base href='http://['><a href=a>1</a>", 0),
+])  # fmt: skip
+def test_each_target_is_named_once(html, count):
+    assert len(link_targets(parse_html(html), URL)) == count
+
+
+def test_targets_are_addresses_without_fragments():
+    targets = link_targets(parse_html("<a href=a#top>1</a><a href=//other.example/>2</a>"), URL)
+    assert targets == {"https://example.com/dir/a", "https://other.example/"}

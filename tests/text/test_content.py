@@ -38,15 +38,11 @@ def test_what_is_text(shown, mode):
 
 
 @pytest.mark.parametrize("boilerplate", [
-    "<nav>x</nav>",
-    "<search>x</search>",
-    "<footer>x</footer>",
+    "<nav>x</nav>", "<search>x</search>", "<footer>x</footer>",
     "<div><div><footer><p>x</p></footer></div></div>",
     *(f"<div role={role}>x</div>" for role in ("navigation", "contentinfo", "search")),
-    '<form role="search">x</form>',
-    '<ul role=" Navigation  list">x</ul>',
-    "<article><nav>x</nav></article>",
-    "<nav><article><header>x</header></article></nav>",
+    '<form role="search">x</form>', '<ul role=" Navigation  list">x</ul>',
+    "<article><nav>x</nav></article>", "<nav><article><header>x</header></article></nav>",
     "<nav><aside>x</aside></nav>",
 ])  # fmt: skip
 def test_boilerplate(boilerplate):
@@ -68,12 +64,12 @@ def test_no_boilerplate(content):
     assert added(content) == "x"
 
 
-def test_where_next_to_nothing_remains_the_full_text_counts():
-    page = "<nav>a b c d e f</nav><p>{}</p><footer>g</footer>"
-    assert words(page.format("1 2 3 4 5")) == ["1", "2", "3", "4", "5"]
-    assert words(page.format("1 2 3 4")) == [*"abcdef", *"1234", "g"]
-    assert words(page.format("- - - - - . . . . . !")) == [*"abcdef", "g"]
-    assert words(page.format("漢字漢字漢")) == [*"漢字漢字漢"]
+@pytest.mark.parametrize(("text", "found"), [
+    ("1 2 3 4 5", "12345"), ("1 2 3 4", "abcdef1234g"), ("- - - - - . . . . . !", "abcdefg"),
+    ("漢字漢字漢", "漢字漢字漢"),
+])  # fmt: skip
+def test_where_next_to_nothing_remains_the_full_text_counts(text, found):
+    assert words(f"<nav>a b c d e f</nav><p>{text}</p><footer>g</footer>") == [*found]
     assert words("<footer><main>x</main></footer>") == ["x"]
 
 
@@ -116,46 +112,30 @@ def test_cdata_is_a_comment_in_html():
     assert "var" not in added("<script>//<![CDATA[\nvar x\n//]]></script>")
 
 
-# Left out on demand
-
-
 @pytest.mark.parametrize(("selector", "expected"), [
-    (".ad", "a c d e"),
-    ("#x", "a b d e"),
-    ("p", "d e"),
-    ("p.ad, #x", "a d e"),
-    ("div > p", "d e"),
-    ("p + p", "a d e"),
-    ("p.ad ~ p", "a b d e"),
-    ("section p, section span", "a b c d e"),
-    ("[data-ad]", "a b c d"),
-    ("p:first-of-type", "b c d e"),
-    ("p:not(.ad)", "b d e"),
-    ("div", ""),
+    (".ad", "a c d e"), ("#x", "a b d e"), ("p", "d e"), ("p.ad, #x", "a d e"),
+    ("div > p", "d e"), ("p + p", "a d e"), ("p.ad ~ p", "a b d e"),
+    ("section p, section span", "a b c d e"), ("[data-ad]", "a b c d"),
+    ("p:first-of-type", "b c d e"), ("p:not(.ad)", "b d e"), ("div", ""),
 ])  # fmt: skip
 def test_ignore(selector, expected):
     html = "<div><p>a</p><p class='x ad'>b</p><p id=x>c</p>d <i data-ad>e</i></div>"
     assert added(html, ignore=(selector,)) == expected
 
 
-def test_ignored_parts_are_left_out_whole():
-    html = (
-        "<div class=ad>x<img src=a.png><script type=application/json>1</script></div>"
-        "<script type=application/json id=volatile>2</script>"
-    )
+def test_ignored_parts_are_left_out_whole_and_of_the_full_text_too():
+    data = "<script type=application/json"
+    html = f"<div class=ad>x<img src=a.png>{data}>1</script></div>{data} id=volatile>2</script>"
     page = content(html, ignore=(".ad", "#volatile", "title"))
     assert (page.images, page.data, page.title) == ((), (), "")
     assert "x" not in page.text.split()
-
-
-def test_ignored_parts_of_the_full_text():
     html = "<nav>a b c <b>d</b></nav><p class=ad>x y z</p>"
     assert words(html, ignore=(".ad", "b")) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    "selector", ["div[", "a::text", "p:unknown", "", "p >", ":nth-child(x)", 5]
-)
+@pytest.mark.parametrize("selector", [
+    "div[", "a::text", "p:unknown", "", "p >", ":nth-child(x)", 5
+])  # fmt: skip
 def test_bad_selectors(selector):
     with pytest.raises(ConfigurationError, match="NEARDUP_IGNORE") as error:
         Extractor(ignore=(".fine", selector))

@@ -28,11 +28,8 @@ def test_a_hundred_characters_are_enough(language, encoding, place):
 
 
 @pytest.mark.parametrize("page", [
-    "<p>Voilà l’été",
-    "<p>CRÈME BRÛLÉE, «À LA CARTE»",
-    "<p>Über ÄÖÜ" * 20,
+    "<p>Voilà l’été", "<p>CRÈME BRÛLÉE, «À LA CARTE»", "<p>Über ÄÖÜ" * 20, "<p>©®™†",
     "<pre>" + "¬" * 200 + "···· §§§§" * 50,
-    "<p>©®™†",
 ])  # fmt: skip
 def test_what_stands_alone_in_a_western_page_is_windows_1252(page):
     assert guess_encoding(page.encode("cp1252")) == "cp1252"
@@ -42,10 +39,8 @@ def test_what_stands_alone_in_a_western_page_is_windows_1252(page):
 def test_what_is_declared_or_utf_8_is_not_guessed(language):
     page = page_of(language)
     assert guess_encoding(page.encode()) == "utf-8"
-    declared = "<meta charset=koi8-r>" + page
-    assert text_of(declared.encode("koi8-r", "ignore")) == text_of(
-        declared.encode("koi8-r", "ignore").decode("koi8-r")
-    )
+    declared = f"<meta charset=koi8-r>{page}".encode("koi8-r", "ignore")
+    assert text_of(declared) == text_of(declared.decode("koi8-r"))
 
 
 def test_what_declares_an_encoding():

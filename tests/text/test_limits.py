@@ -1,4 +1,6 @@
-"""Pages that are left unread: none that somebody wrote for people, each that would take long."""
+"""Pages that are left unread, each of which would take long; of very long ones nothing is lost."""
+
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -7,7 +9,8 @@ from lxml import etree
 from lxml.html import HTMLParser
 
 from scrapy_neardup.errors import TooComplexError
-from scrapy_neardup.text import check_text, check_tree, parse_html
+from scrapy_neardup.fingerprints import features, simhash, simhash_features, token_hashes
+from scrapy_neardup.text import Extractor, check_text, check_tree, normalize, parse_html
 from scrapy_neardup.text import parse as limits
 
 PAIRS = limits.MAX_ATTRIBUTE_PAIRS
@@ -72,3 +75,45 @@ def test_what_the_parser_finds_is_not_more_than_what_is_feared(page):
     found = [len(element.attrib) for element in root.iter(etree.Element)]
     assert limits._most_attribute_pairs(page) >= sum(n * n for n in found if n >= 300)
     assert limits._most_attributes(f"<i>{page}") >= sum(found)
+
+
+PARAGRAPH = "<p>A page of {0} words, é, and {0} more <b>of</b> them: {1}</p>\n"
+
+
+def page(megabytes):
+    size = len(PARAGRAPH) + 8
+    return "<html><body>" + "".join(
+        PARAGRAPH.format(n, n * 7919 % 100_003) for n in range(megabytes * 10**6 // size)
+    )
+
+
+@pytest.mark.parametrize("megabytes", [1, 8])
+def test_a_large_page(megabytes):
+    body = page(megabytes).encode()
+    text = Extractor().extract(parse_html(body)).text
+    paragraphs = body.count(b"<p>")
+    tokens = token_hashes(text)
+    assert len(tokens) == len(normalize(text).split()) == 12 * paragraphs
+    hashes, _ = features(tokens)
+    assert simhash(text) == simhash_features(hashes, None)
+
+
+@pytest.mark.parametrize("filler", ["", "é"])
+@pytest.mark.parametrize("megabytes", [5, pytest.param(50, marks=pytest.mark.stress)])
+def test_memory(megabytes, filler):
+    """Beyond its own results a fingerprint takes a few megabytes, however long the text."""
+    text = " ".join(f"word{n % 5_000}{filler} n{n}" for n in range(megabytes * 10**6 // 14))
+    simhash("é" + text[:1_000])  # tables are built
+    tracemalloc.start()
+    tokens = token_hashes(text)
+    size = tokens.nbytes
+    assert tracemalloc.get_traced_memory()[1] < 2 * size + 20e6
+    tracemalloc.reset_peak()
+    hashes, _ = features(tokens)
+    assert tracemalloc.get_traced_memory()[1] < 4 * size + 30e6
+    del tokens
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    simhash_features(hashes, None)
+    assert tracemalloc.get_traced_memory()[1] < before + 10e6
+    tracemalloc.stop()

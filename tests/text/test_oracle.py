@@ -1,12 +1,11 @@
 """The text of pages without templates against two independent ways to find it."""
 
-import subprocess
-import sys
 from html import escape
 
 import pytest
 import reference_simhash as reference
 from bs4 import BeautifulSoup, Comment
+from forked import python
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,10 +64,7 @@ def by_beautiful_soup(page):
 @pytest.mark.parametrize("module", ["textwrap", "statistics", "fractions", "tokenize"])
 def test_pages_of_pydoc(module, tmp_path):
     """Pages that the standard library writes about itself: tables, dl, pre-like markup."""
-    subprocess.run(
-        [sys.executable, "-m", "pydoc", "-w", module],
-        cwd=tmp_path, check=True, capture_output=True,
-    )  # fmt: skip
+    python("-m", "pydoc", "-w", module, cwd=tmp_path, check=True)
     page = (tmp_path / f"{module}.html").read_text(encoding="utf-8")
     found = normalize(EXTRACTOR.extract(parse_html(page)).text).decode().split()
     assert found == reference.tokens(by_beautiful_soup(page))

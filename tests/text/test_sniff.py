@@ -42,26 +42,16 @@ def test_html(body):
 
 
 @pytest.mark.parametrize("body", [
-    b"",
-    b"  \n",
-    b"plain text, 1 < 2",
+    b"", b"  \n", b"a,b\n1,2\n", b"plain text, 1 < 2",
     b"plain text about a <b> tag in a .txt file",
     b'{"html": "<p>x</p>"}',
     b'[{"a": "<b>"}]',
-    RSS,
-    b"<rss></rss>",
-    b'<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title></feed>',
-    b"<urlset></urlset>",
-    b"<sitemapindex/>",
-    b"<svg xmlns='x'></svg>",
-    b"<!DOCTYPE svg><svg/>",
+    RSS, b"<rss></rss>", b'<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title></feed>',
+    b"<urlset></urlset>", b"<sitemapindex/>", b"<svg xmlns='x'></svg>", b"<!DOCTYPE svg><svg/>",
     b"<?xml version='1.0'?><pages><p>x</p></pages>",
-    b"%PDF-1.7\n1 0 obj <</Type/Catalog>>",
-    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x01\x02\x03\x04",
-    b"GIF89a\x01\x00\x01\x00\x80",
-    b"\x1f\x8b\x08\x00\x01\x02\x03<html>",
+    b"%PDF-1.7\n1 0 obj <</Type/Catalog>>", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x01\x02\x03\x04",
+    b"GIF89a\x01\x00\x01\x00\x80", b"\x1f\x8b\x08\x00\x01\x02\x03<html>",
     b"\xff\xd8\xff\xe0\x00\x10JFIF\x01\x02",
-    b"a,b\n1,2\n",
     b"<!-- never closed <html>",
 ])  # fmt: skip
 @pytest.mark.parametrize("content_type", [None, "", "application/octet-stream", "text/xml"])

@@ -1,0 +1,7 @@
+import pytest
+from claimed_site import ClaimedSite
+
+
+@pytest.fixture
+def site():
+    return ClaimedSite()
