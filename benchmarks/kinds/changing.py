@@ -101,6 +101,35 @@ def rotating_links(site):
     site.pages[site.start] = site.pages[site.start]._replace(links=("/all-related/",))
 
 
+@kind(found=0.9)
+def rotating_among_many(site):
+    """Recipes of many small parts (a table, lists, labels), beside them the recipe of the day with
+    a list of links, drawn anew for each response; copies at `?view=print` and `?per=12`."""
+
+    def recipe(url: str, each: str) -> Changing:
+        cells = [f"<td>{site.words(f'{url} {n}', 1)}</td>" for n in range(21)]
+        rows = "".join(f"<tr>{''.join(cells[at : at + 3])}</tr>" for at in range(0, 21, 3))
+        labels = "".join(f'<p class="{n}">{site.words(f"{url} {n}", 1)}</p>' for n in "abc")
+        own = f"<h1>{site.words(url, 3)}</h1>{labels}<table>{rows}</table>{site.prose(url)}"
+
+        def shown(number: int) -> str:
+            drawn = chance(site, each, number).sample(range(200), 6)
+            links = "".join(f'<li><a href="/">{site.words(f"r {n}", 4)}</a></li>' for n in drawn)
+            day = f"<h4>Today</h4><p>{site.words(f'day {drawn[0]}', 25)}</p>"
+            return f'{own}<div class="day">{day}<ul>{links}</ul></div>'
+
+        return shown
+
+    urls = [f"/recipe/{number}" for number in range(site.some(120, 80))]
+    for url in urls:
+        others = [f"{url}?view=print", f"{url}?per=12"]
+        for each in (url, *others):
+            text, title = recipe(url, each), site.words(url, 3)
+            links = others if each == url else ()
+            site.page(each, url, text=text, title=title, links=links)
+    site.index("/", site.indexes(urls))
+
+
 @kind(found=0.9, saved=0.3)
 def clocks_and_counters(site):
     """Short articles with the time, a counter of visitors, and how long the page took; each at two

@@ -19,6 +19,8 @@ cdef struct Path:
     int64_t first  # number of its first block, plus one; 0 where the entry is free
     int64_t last
     int64_t tokens
+    int64_t blocks
+    bint is_alone  # not an end of a list
     int rank  # the higher, the sooner it is told apart
 
 
@@ -35,7 +37,7 @@ cdef inline bint is_before(const Path* one, const Path* other) noexcept nogil:
     if one.rank != other.rank:
         return one.rank > other.rank
     if one.tokens != other.tokens:
-        return (one.tokens < other.tokens) == (one.rank & 2 != 0)
+        return (one.tokens < other.tokens) == (one.rank & 4 != 0)
     return one.name > other.name
 
 
@@ -59,13 +61,14 @@ cdef class Paths:
     ) except -1:
         """Tell the DOM paths of a page of `total` tokens apart."""
         cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
-        cdef uint64_t last = 0, kind
+        cdef uint64_t last = 0, kind, ends
         cdef size_t room = 16, k
         cdef Path* known
         cdef Path* entry
         cdef Path* first[MAX_PATHS]
         cdef uint64_t* names
         cdef double small
+        cdef bint is_alone
         while room < 2 * <size_t>blocks:
             room *= 2
         self.of_blocks = <uint8_t*>calloc(blocks + 1, 1)
@@ -80,18 +83,22 @@ cdef class Paths:
                 if not entry.first:
                     entry.name, entry.first = names[i], i + 1
                 entry.last = i + 1
+                entry.blocks += 1
+                entry.tokens += counts[i]
             for i in range(blocks):
                 entry = find_path(known, room, names[i])
                 kind = names[i] & 1
-                names[i] = (
-                    (
-                        block_paths[i]
-                        + (0x5A5A if entry.first == i + 1 else 0)
-                        + (0x3C1C if entry.last == i + 1 else 0)
-                    ) & 0xFFFE | kind
-                ) or 2
+                ends = 0
+                if forms[i] != LINKS_FORM:
+                    ends += 0x5A5A if entry.first == i + 1 else 0
+                    ends += 0x3C1C if entry.last == i + 1 else 0
+                names[i] = ((block_paths[i] + ends) & 0xFFFE | kind) or 2
+                is_alone = (
+                    entry.blocks == 1 or 2 * counts[i] * entry.blocks <= entry.tokens
+                )
                 entry = find_path(known + room, room, names[i])
                 entry.name, entry.first = names[i], 1
+                entry.is_alone |= is_alone
                 entry.tokens += counts[i]
                 if not kind:
                     text += counts[i]
@@ -102,9 +109,10 @@ cdef class Paths:
                 if entry.tokens < MIN_PATH_TOKENS or entry.tokens > MAX_SHARE * total:
                     continue
                 entry.rank = (
-                    4 * (entry.name == last)
-                    + 2 * (entry.tokens <= small)
-                    + (not entry.name & 1)
+                    8 * (entry.name == last)
+                    + 4 * (entry.tokens <= small)
+                    + 2 * (not entry.name & 1)
+                    + (entry.tokens <= small and entry.is_alone)
                 )
                 j = min(self.count, <Py_ssize_t>MAX_PATHS)
                 while j and is_before(entry, first[j - 1]):

@@ -141,8 +141,9 @@ def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
     if not with_text:
         return keys
     omitted, start, paths = [], 0, ""
-    kinds = [form in {Form.NAMED, Form.NAMED_LINKS} for form in content.blocks.forms]
-    names = short_paths(content.blocks.paths, kinds)
+    forms = content.blocks.forms
+    kinds = [form in {Form.NAMED, Form.NAMED_LINKS} for form in forms]
+    names = short_paths(content.blocks.paths, kinds, [form == Form.LINKS for form in forms])
     for block, name in zip(content.blocks, names, strict=True):
         end = start + len(block.text)
         paths += f"{name:04x}" * (1 + block.text.count("\n"))

@@ -64,11 +64,14 @@ def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
     return sum([1 << number for number, path in enumerate(paths) if path in known])
 
 
-def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
+def short_paths(
+    block_paths: Sequence[int], kinds: Sequence[int], are_links: Sequence[bool]
+) -> list[int]:
     """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
 
     The first and the last block of a path are distinguished, because a template often uses the
-    same kind of element above and below the content.
+    same kind of element above and below the content; but not in a list of links, where the two
+    would take the place of other paths.
     """
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}
@@ -77,23 +80,34 @@ def short_paths(block_paths: Sequence[int], kinds: Sequence[int]) -> list[int]:
         first.setdefault(block, number)
         last[block] = number
     ends = [
-        (number == first[block]) * 0x5A5A + (number == last[block]) * 0x3C1C
-        for number, block in enumerate(blocks)
+        not is_link and (number == first[block]) * 0x5A5A + (number == last[block]) * 0x3C1C
+        for number, (block, is_link) in enumerate(zip(blocks, are_links, strict=True))
     ]
     return [
         (path + end) & 0xFFFE | kind or 2 for (path, kind), end in zip(blocks, ends, strict=True)
     ]
 
 
-def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+def told_apart(
+    paths: Sequence[int], counts: Sequence[int], block_paths: Sequence[int]
+) -> tuple[int, ...]:
     """Return the DOM paths whose text can be left out separately.
 
     First comes the last path of the text, then small ones, then others. Among these, paths of the
-    text come before those of elements named as boilerplate. Of small ones, the smaller come first:
-    a town, a price or a clock beside menus and hints. `paths` and `counts` are DOM path and number
-    of tokens of each block.
+    text come before those of elements named as boilerplate. Of small ones the smaller come first:
+    a town, a price or a clock beside menus and hints. Ends of lists come last; they are about as
+    long as other blocks of `block_paths`, where ends aren't distinguished. `paths` and `counts`
+    are DOM path and number of tokens of each block.
     """
     sizes: Counter[int] = Counter()
+    lists: dict[tuple[int, int], list[int]] = {}
+    blocks = [(block, path & 1) for block, path in zip(block_paths, paths, strict=True)]
+    for block, count in zip(blocks, counts, strict=True):
+        lists.setdefault(block, []).append(count)
+    alone = {
+        path for path, count, block in zip(paths, counts, blocks, strict=True)
+        if len(at := lists[block]) == 1 or 2 * count * len(at) <= sum(at)
+    }  # fmt: skip
     for path, count in zip(paths, counts, strict=True):
         sizes[path] += count
     text = [path for path in paths if path & 1 == TEXT]
@@ -105,6 +119,7 @@ def told_apart(paths: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
                 path in text[-1:],
                 size <= small,
                 path & 1 == TEXT,
+                size <= small and path in alone,
                 -size if size <= small else size,
                 path,
             )

@@ -242,8 +242,9 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
         int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
     )
 
-    names = short_paths(block_paths, is_named.astype(np.uint8).tolist())
-    told = told_apart(names, counts.tolist())
+    are_links = of_blocks == Form.LINKS
+    names = short_paths(block_paths, is_named.astype(np.uint8).tolist(), are_links.tolist())
+    told = told_apart(names, counts.tolist(), block_paths)
     bit_of = np.zeros(len(counts), np.uint8)
     for number, path in enumerate(told):
         bit_of[np.array(names) == path] = 1 << number
@@ -264,7 +265,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     first = first_of_each(even)
     shingles, paths = (even | kinds)[first], paths[first]
 
-    in_links = np.repeat(of_blocks == Form.LINKS, counts)[~stands_named]
+    in_links = np.repeat(are_links, counts)[~stands_named]
     unlinked = len(text) - np.count_nonzero(in_links)
     if unlinked < MIN_UNLINKED_TOKENS and unlinked < MIN_UNLINKED_SHARE * len(tokens):
         in_links[:] = False

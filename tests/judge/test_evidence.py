@@ -7,9 +7,12 @@ from scrapy_neardup.judge.evidence import (
     MAX_LABELS,
     MAX_PATHS,
     MAX_SEGMENTS,
+    TEXT,
     DomPath,
     Evidence,
+    short_paths,
     stored_size,
+    told_apart,
 )
 from scrapy_neardup.judge.sketch import Sketch
 
@@ -55,3 +58,20 @@ def test_rows_and_shingles_at_some_paths():
     ]  # fmt: skip
     counts = [[evidence.shingles_at(each, kind) for kind in (0, 1)] for each in ({4, 6, 5}, {4})]
     assert counts == [[3, 4], [1, 0]]
+
+
+def test_ends_of_a_list_are_paths_of_their_own_but_not_those_of_a_list_of_links():
+    texts, links = ([False] * 4, [True] * 4)
+    assert len({*short_paths([9] * 4, [TEXT] * 4, texts)}) == 3
+    assert len({*short_paths([9] * 4, [TEXT] * 4, links)}) == 1
+
+
+def test_ends_of_a_list_are_told_apart_last():
+    """A box of 20 words, and a clock among paragraphs, beside a table of many cells."""
+    blocks = [*[7] * 30, 8, *range(100, 100 + 2 * (MAX_PATHS - 3), 2), 50, 8]
+    counts = [1] * (len(blocks) - 2) + [20, 100]
+    names = short_paths(blocks, [TEXT] * len(blocks), [False] * len(blocks))
+    told = told_apart(names, counts, blocks)
+    assert len(told) == MAX_PATHS
+    assert told[0] == names[-1]  # the last one
+    assert {*names[30:]} == {*told}
