@@ -191,7 +191,10 @@ cdef class Hasher:
                 if behind_token:
                     self.end(reading)
                     behind_token = False
-                if entry & APART:
+                if entry & APART and self.every:  # as the marks behind it are its own
+                    self.end(reading)
+                    entry, behind_token = code, True
+                elif entry & APART:
                     self.apart(reading, code)
                     continue
                 if reading.in_signs:

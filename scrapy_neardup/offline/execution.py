@@ -255,7 +255,7 @@ class Cluster(Workers):
         attended = monotonic()
         while True:
             try:
-                return future.result(timeout=1.0)
+                return future.result(timeout=1.0)  # then it looks for workers
             except TimeoutError:
                 if future.done():
                     return future.result()

@@ -5,7 +5,7 @@ from array import array
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from twins import both
 
@@ -136,6 +136,7 @@ def hashers(request):
     return hashing.Hasher(*numbers, every=every), compiled
 
 
+@example(text="é-\u0301\u0308 -\u200d\u0301", long=1)
 @given(text=texts, long=st.integers(0, 140))
 def test_tokens(hashers, text, long):
     pure, compiled = hashers

@@ -272,7 +272,7 @@ class _ParquetFile(FileSource):
             )
         self._starts = [0, *accumulate(sizes)]
         self.length = self._starts[-1]
-        self._read = lru_cache(16)(self._read_group)
+        self._read = lru_cache(16)(self._read_group)  # groups held in memory
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         found = [np.empty(0, np.uint64)]

@@ -178,7 +178,7 @@ def _check_equal(one: Mapping[str, Any], other: Mapping[str, Any], what: str) ->
         raise StoreMismatchError(f"the inputs can't be compared: {what} {differing}")
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # files held open
 def _reopened(kind: type[FileSource], path: str, found: tuple[int, str], *options: Any) -> Source:
     if stamp(path) != found:
         raise InputError(f"{path}: was changed while it was read")
