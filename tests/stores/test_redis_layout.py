@@ -48,7 +48,11 @@ class Alike(Site):
         self.features = [self.rng.getrandbits(24) << 24 | end for end in 2 * ends]
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
-        return tuple(self.rng.choices(self.features, k=self.matching.features))
+        half = len(self.features) // 2  # no page is listed under one end twice
+        ends = self.rng.sample(range(half), self.matching.features)
+        return tuple(
+            self.rng.choice((self.features[end], self.features[end + half])) for end in ends
+        )
 
 
 BODY = stored_size((0, 0))
