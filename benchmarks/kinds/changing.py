@@ -1,7 +1,5 @@
 """Parts of pages that change with each response, and copies that must be found all the same."""
 
-from itertools import count
-
 from kinds.site import Changing, KnownSite, chance, kind
 
 
@@ -151,18 +149,21 @@ def clocks_and_counters(site):
 
 @kind()
 def slow_clocks(site):
-    """Short pages with the time, each at two more URLs; the clock ticks once, when claims about
-    the URLs are in force."""
-    ticks = count(-site.some(490, 300))  # the walk that finds the truth asks for each URL, too
-    urls = [f"/tree/{number}" for number in range(site.some(120, 60))]
-    for url in urls:
-        copies = [f"{url}?h=a", f"{url}?h=b"]
-        for each in (url, *copies):
-            site.page(
-                each, url, text=f"<p>{site.words(url, 12)}</p>", title=site.words(url, 2),
-                beside=lambda _: f"<p>It is 10:0{3 + (next(ticks) > 0)}</p>",
-                links=copies if each == url else (),
-            )  # fmt: skip
+    """Short pages with the time, each at two more URLs. Of half of them the clock has ticked when
+    the last URL is requested, or a URL once more."""
+
+    def clock(*, ticks: bool, is_last: bool) -> Changing:
+        return lambda number: f"<p>It is 10:0{3 + (ticks and (is_last or number > 1))}</p>"
+
+    count = site.some(120, 60)
+    urls = [f"/tree/{number}" for number in range(count)]
+    for number, url in enumerate(urls):
+        text, title = f"<p>{site.words(url, 12)}</p>", site.words(url, 2)
+        others = [f"{url}?h=a", f"{url}?h=b"]
+        for each in (url, *others):
+            time = clock(ticks=2 * number >= count, is_last=each == others[1])
+            links = others if each == url else ()
+            site.page(each, url, text=text, title=title, beside=time, links=links)
     site.index("/", site.indexes(urls))
 
 

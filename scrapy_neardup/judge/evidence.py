@@ -99,17 +99,16 @@ def told_apart(
     long as other blocks of `block_paths`, where ends aren't distinguished. `paths` and `counts`
     are DOM path and number of tokens of each block.
     """
-    sizes: Counter[int] = Counter()
-    lists: dict[tuple[int, int], list[int]] = {}
+    sizes, lists, numbers = Counter[int](), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     blocks = [(block, path & 1) for block, path in zip(block_paths, paths, strict=True)]
-    for block, count in zip(blocks, counts, strict=True):
-        lists.setdefault(block, []).append(count)
-    alone = {
-        path for path, count, block in zip(paths, counts, blocks, strict=True)
-        if len(at := lists[block]) == 1 or 2 * count * len(at) <= sum(at)
-    }  # fmt: skip
-    for path, count in zip(paths, counts, strict=True):
+    for path, block, count in zip(paths, blocks, counts, strict=True):
         sizes[path] += count
+        lists[block] += count
+        numbers[block] += 1
+    alone = {
+        path for path, block, count in zip(paths, blocks, counts, strict=True)
+        if numbers[block] == 1 or 2 * count * numbers[block] <= lists[block]
+    }  # fmt: skip
     text = [path for path in paths if path & 1 == TEXT]
     small = _SMALL_SHARE * sum(sizes[path] for path in set(text))
     most = _MAX_SHARE * sum(counts)
