@@ -95,9 +95,9 @@ def told_apart(
 
     First comes the last path of the text, then small ones, then others. Among these, paths of the
     text come before those of elements named as boilerplate. Of small ones the smaller come first:
-    a town, a price or a clock beside menus and hints. Ends of lists come last; they are about as
-    long as other blocks of `block_paths`, where ends aren't distinguished. `paths` and `counts`
-    are DOM path and number of tokens of each block.
+    a town, a price or a clock beside menus and hints. The ends of a list come after other small
+    ones: blocks about as long as the rest of the list. `paths` and `counts` are DOM path and
+    number of tokens of each block, `block_paths` the DOM paths that the blocks of a list share.
     """
     sizes, lists, numbers = Counter[int](), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     blocks = [(block, path & 1) for block, path in zip(block_paths, paths, strict=True)]

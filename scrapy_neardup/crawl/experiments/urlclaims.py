@@ -44,11 +44,11 @@ _EXCHANGED: Final = 128
 
 
 class ShownAnyway(NamedTuple):
-    """What a new page shows that isn't another content than a known one, or may not be."""
+    """The known content that a page judged new shows, or may show."""
 
     content: int
     is_evidence: bool
-    """Whether it is the known content."""
+    """Whether a control has shown that it does."""
 
 
 class Judged(NamedTuple):
@@ -159,7 +159,7 @@ class UrlClaims(Withholding[Known]):
         return bool(changes) or not host.pages % _EXCHANGED
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:  # noqa: ARG002
-        """Return what a new page shows if it isn't news, or None."""
+        """Return the known content that a new page may show, or None."""
         return judged.shown
 
     def is_known(self, url: str) -> bool:
