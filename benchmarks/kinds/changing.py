@@ -128,6 +128,22 @@ def rotating_among_many(site):
     site.index("/", site.indexes(urls))
 
 
+@kind(found=0.9)
+def rotating_among_labels(site):
+    """Articles with twenty labels, each at a DOM path of its own, and beside them four teasers,
+    drawn anew for each response; copies at `?print=1` and `?m=1`."""
+
+    def noise(url: str) -> Changing:
+        def shown(number: int) -> str:
+            drawn = chance(site, url, number).sample(range(1000), 4)
+            teasers = "".join(f"<div><p>{site.words(f'teaser {n}', 12)}</p></div>" for n in drawn)
+            return f"{site.labels(url.partition('?')[0])}{teasers}"
+
+        return shown
+
+    copies(site, site.some(120, 80), ["{0}?print=1", "{0}?m=1"], noise, inside=True)
+
+
 @kind(found=0.9, saved=0.3)
 def clocks_and_counters(site):
     """Short articles with the time, a counter of visitors, and how long the page took; each at two

@@ -42,6 +42,22 @@ def one_title(site):
     site.index("/", site.indexes(urls))
 
 
+@kind()
+def families_among_labels(site):
+    """Goods in families of eight that differ in the price alone, met one of each family after the
+    other; each page has twenty labels, each at a DOM path of its own."""
+    families, urls = site.some(24, 14), [f"/about/{number}" for number in range(20)]
+    for url in urls:
+        site.page(url, url, text=site.labels("labels") + site.prose(url))
+    for number in range(8 * families):
+        url, family = f"/item/{number}", f"family {number % families}"
+        price = f"<p>{100 + 7 * number} Euro</p>"
+        text = f"{site.labels('labels')}{price}{site.prose(family, 200)}"
+        site.page(url, url, text=text, title=site.words(family, 3))
+        urls.append(url)
+    site.index("/", site.indexes(urls))
+
+
 # Crawled again
 
 AGAIN = {"crawls": 2, "is_audited": True, "settings": {"NEARDUP_SEEN": "drop"}}

@@ -155,6 +155,14 @@ class KnownSite:
         """Return some words without markup, in capitals, for titles and cells."""
         return _words(f"{self.seed} words {name}", count)
 
+    def labels(self, name: str, count: int = 20) -> str:
+        """Return texts of one or two words, each at a DOM path of its own."""
+        return "".join(
+            f"{'<div>' * depth}<p>{self.words(f'{name} {depth}', 1 + depth % 2)}</p>"
+            f"{'</div>' * depth}"
+            for depth in range(2, count + 2)
+        )
+
     def page(
         self, url: str, content: str, *, text: str | Changing | None = None, title: str = "",
         links: Sequence[str] = (), beside: str | Changing = "", add: bool = True,

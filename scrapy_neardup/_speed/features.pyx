@@ -297,6 +297,7 @@ def parted(
     bytes joined not None,
     Py_ssize_t size,
     Py_ssize_t feature_bins,
+    frozenset first not None,
 ):
     cdef Py_ssize_t blocks = counts.shape[0], total = tokens.shape[0]
     cdef Py_ssize_t block, i, j, start = 0, texts = 0, nameds = 0, row = -1, offset = 0
@@ -325,7 +326,7 @@ def parted(
         start += counts[block]
     if start != total:
         raise ValueError("each token is in a block")
-    known.tell_apart(counts, form_of, block_paths.data.as_uints, total)
+    known.tell_apart(counts, form_of, block_paths.data.as_uints, total, first)
     pairs = <Pair*>malloc((2 * total + 3) * sizeof(Pair))  # `sort_distinct` takes half of it
     text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))

@@ -58,8 +58,9 @@ cdef class Paths:
         const uint8_t* forms,
         const uint32_t* block_paths,
         Py_ssize_t total,
+        frozenset prior,
     ) except -1:
-        """Tell the DOM paths of a page of `total` tokens apart."""
+        """Tell the DOM paths of a page of `total` tokens apart, those of `prior` first."""
         cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
         cdef uint64_t last = 0, kind, ends
         cdef size_t room = 16, k
@@ -68,7 +69,7 @@ cdef class Paths:
         cdef Path* first[MAX_PATHS]
         cdef uint64_t* names
         cdef double small
-        cdef bint is_alone
+        cdef bint is_alone, has_prior = len(prior) > 0
         while room < 2 * <size_t>blocks:
             room *= 2
         self.of_blocks = <uint8_t*>calloc(blocks + 1, 1)
@@ -109,7 +110,8 @@ cdef class Paths:
                 if entry.tokens < MIN_PATH_TOKENS or entry.tokens > MAX_SHARE * total:
                     continue
                 entry.rank = (
-                    8 * (entry.name == last)
+                    16 * (has_prior and entry.name in prior)
+                    + 8 * (entry.name == last)
                     + 4 * (entry.tokens <= small)
                     + 2 * (not entry.name & 1)
                     + (entry.tokens <= small and entry.is_alone)

@@ -198,6 +198,14 @@ class Analyser:
         shingles, numbers = features(tokens, shingle_size=size, weights=weights)
         return simhash_features(shingles, numbers), shingles
 
+    def telling(self, page: AnalysedPage, paths: frozenset[int]) -> AnalysedPage:
+        """Return a page whose evidence tells these DOM paths apart before others."""
+        if page.text is None or (text := page.text.telling(paths)) is page.text:
+            return page
+        known = page.known._replace(paths=text.standing)
+        evidence = known.pack(self.parameters.sketch)
+        return AnalysedPage(**vars(page) | {"text": text, "known": known, "evidence": evidence})
+
     def by_what_counts(self, page: AnalysedPage, excluded: Excluded) -> AnalysedPage:
         """Return the page as one that is looked up by what counts of it.
 

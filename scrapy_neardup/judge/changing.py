@@ -37,7 +37,7 @@ MIN_CHANGED: Final = 0.3
 """Minimum share of the shingles at a DOM path that only one response has; with a clock among
 paragraphs, the path neither changes nor stays."""
 
-_MAX_PATHS: Final = 64
+_MAX_PATHS: Final = 128
 """Maximum number of DOM paths of a place that are counted."""
 _MAX_SHINGLES: Final = 4096
 """Maximum number of shingles of a place that are known to change."""
@@ -107,20 +107,17 @@ class Changing(SiteRule[_Place]):
         common = (len(one) + len(other) - len(only)) / 2
         if ours.segments != theirs.segments or common < MIN_SHARED * min(len(one), len(other)):
             return False
-        paths = ours.paths.keys() | theirs.paths.keys()
-        rows = [{path: at.rows for path, at in each.paths.items()} for each in (ours, theirs)]
-        differ = {path for path in paths if rows[0].get(path) != rows[1].get(path)}
+        rows = [each.rows_by_path() for each in texts]
+        paths = rows[0].keys() | rows[1].keys()
+        differ = frozenset(path for path in paths if rows[0].get(path) != rows[1].get(path))
+        told = [each.telling(differ) for each in texts]
         changed = {
-            path
-            for path in differ
-            if any(
-                _share_at(path, each, text, only) >= MIN_CHANGED
-                for each, text in zip((ours, theirs), texts, strict=True)
-            )
-        }
+            path for path in differ
+            if any(_share_at(path, each, only) >= MIN_CHANGED for each in told)
+        }  # fmt: skip
         changed |= {MEDIA} if ours.embedded != theirs.embedded else set()
         at = self.used(place)
-        at.count((paths - differ) | changed | {MEDIA}, changed)
+        at.count([*sorted(changed), *sorted({MEDIA, *paths} - differ - changed)], changed)
         at.add(only)
         before = self._known, self._everywhere
         self.refresh([place])
@@ -141,6 +138,11 @@ class Changing(SiteRule[_Place]):
             return NOTHING
         paths = known.intersection(evidence.paths)
         return Excluded(paths=paths, media=MEDIA in known, shared=shared, by=(self.name,))
+
+    def tells(self, evidence: Evidence) -> frozenset[int]:
+        """See `SiteRule.tells`."""
+        place = self.folders.place(evidence.folder)
+        return self._known.get(place, frozenset()) | self._everywhere
 
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""
@@ -185,10 +187,10 @@ class Changing(SiteRule[_Place]):
         )
 
 
-def _share_at(path: int, evidence: Evidence, text: Text, only: NDArray[np.uint64]) -> float:
+def _share_at(path: int, text: Text, only: NDArray[np.uint64]) -> float:
     """Return the share of the shingles at a page's DOM path that its other response lacks."""
-    if path not in evidence.paths:
+    if path not in text.standing:
         return 0.0
-    bit = np.uint8(1 << [*evidence.paths].index(path))
+    bit = np.uint8(1 << [*text.standing].index(path))
     there = text.shingles[text.paths & bit != 0]
     return float(np.isin(there, only, assume_unique=True).mean()) if len(there) else 1.0

@@ -81,15 +81,17 @@ class Detector:
             comparison = compared(page, sizes)
             verdict = await self.store.check_and_add(page, comparison.decide)
             return self._explained(page, verdict, comparison)
-        ours, context = page.known, self._context
+        context = self._context
         # Of a page that was loaded only the address is at hand, and no site has its evidence.
-        host = ours.host or -page.address.folders[0]
+        host = page.known.host or -page.address.folders[0]
         site = self._sites.get(host)
         while self._sites.forgotten:  # they go on from what is posted now
             await self._exchange(self._sites.forgotten.pop())
         site = site or await self._meet(host, page.address.site)
-        if ours.host:
+        if page.known.host:
             site.folders.meet(page.address)
+        page = self._telling(page)
+        ours = page.known
         excluded = self._sites.exclude(ours)
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
@@ -160,12 +162,18 @@ class Detector:
         distance = (page.fingerprint ^ other.fingerprint).bit_count()
         if not (self._sizes and isinstance(page, AnalysedPage) and page.evidence):
             return distance <= self._max_distance
-        ours = page.known
+        page, ours = self._telling(page), page.known
+        if isinstance(other, AnalysedPage):
+            other = self._telling(other)
         excluded = self._sites.exclude(ours)
         at_hand = AtHand(ours, excluded, page.text, self._sizes, self._context)
         candidate = Candidate(other.id, distance, other.evidence)
         decided = Comparison(page, at_hand).decide(candidate)
         return None if decided.rule == Refusal.CHANGING else decided.is_same
+
+    def _telling(self, page: AnalysedPage) -> AnalysedPage:
+        """Return a page whose evidence tells apart what its site has shown to matter."""
+        return self.analyser.telling(page, self._sites.tells(page.known))
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.

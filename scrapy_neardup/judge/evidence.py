@@ -89,12 +89,16 @@ def short_paths(
 
 
 def told_apart(
-    paths: Sequence[int], counts: Sequence[int], block_paths: Sequence[int]
+    paths: Sequence[int],
+    counts: Sequence[int],
+    block_paths: Sequence[int],
+    first: Collection[int] = (),
 ) -> tuple[int, ...]:
     """Return the DOM paths whose text can be left out separately.
 
-    First comes the last path of the text, then small ones, then others. Among these, paths of the
-    text come before those of elements named as boilerplate. Of small ones the smaller come first:
+    Those in `first`, which matter on the page's site, come before others. Then comes the last path
+    of the text, then small ones. Among these, paths of the text come before those of elements
+    named as boilerplate. Of small ones the smaller come first:
     a town, a price or a clock beside menus and hints. The ends of a list come after other small
     ones: blocks about as long as the rest of the list. `paths` and `counts` are DOM path and
     number of tokens of each block, `block_paths` the DOM paths that the blocks of a list share.
@@ -115,6 +119,7 @@ def told_apart(
     found = sorted(
         (
             (
+                path in first,
                 path in text[-1:],
                 size <= small,
                 path & 1 == TEXT,

@@ -287,6 +287,10 @@ class SiteRule(PageGroups[S], ABC):
         """
         return False
 
+    def tells(self, evidence: Evidence) -> frozenset[int]:  # noqa: ARG002
+        """Return the DOM paths that must be told apart on a page of the site."""
+        return frozenset()
+
     @abstractmethod
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page of the site that don't count when it is compared."""

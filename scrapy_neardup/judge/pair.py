@@ -226,7 +226,8 @@ class Pair:
         )
         if np.isin(theirs, ours, assume_unique=True).all():
             return 0
-        of_page = shingle_hashes(text.words, text.size)
+        size = text.source.size
+        of_page = shingle_hashes(text.words, size)
         is_known = np.isin(of_page | _ANY_KIND, ours)
         found = 0
         for shingles, known in ((of_page, is_known), (of_page[::-1], is_known[::-1])):
@@ -235,9 +236,9 @@ class Pair:
                 continue
             joined, content = (
                 int.from_bytes(marked(each, self.at_hand.sizes[TEXT], sketch.level), "little")
-                for each in np.split(shingles[run : run + 2 * text.size - 1], [text.size - 1])
+                for each in np.split(shingles[run : run + 2 * size - 1], [size - 1])
             )
             if content and not content & ~sketch.bits:
                 missing = (joined & ~sketch.bits).bit_count()
-                found += min(missing << sketch.level, text.size - 1)
+                found += min(missing << sketch.level, size - 1)
         return found

@@ -14,13 +14,14 @@ comment is on each of these pages.
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.changing import Changing
-from scrapy_neardup.judge.evidence import Evidence, bits_of
+from scrapy_neardup.judge.evidence import MAX_PATHS, Evidence, bits_of
 from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _FEW: Final = 3
 the kept page and of two others, as a printed copy of each page says nothing."""
 _MAX_MEMBERS: Final = 64
 """Maximum number of pages of a group that are requested again; those dropped last."""
+_MAX_PLACES: Final = 64
+"""Maximum number of DOM paths of a group's pages that may tell records."""
 _MAX_WORDS: Final = 4096
 """Maximum number of words of a page that are compared with those of another."""
 _ENTRY_BYTES: Final = 128
@@ -49,25 +52,42 @@ class _Group:
 
     def __init__(self) -> None:
         self.folder = 0
-        """The folder that has their records."""
+        """Their folder."""
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
         self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         """Words of the page that was dropped last, in their order."""
+        self.last: dict[int, int] = {}
+        """DOM path -> sum of the rows there on that page."""
 
     def add(self, page: AnalysedPage, excluded: Excluded, theirs: Evidence) -> None:
         if page.id in self.members:
             return
         self.members[page.id] = None
-        ours = page.known
-        places = [(MEDIA, ours.embedded, theirs.embedded)]
+        ours, before = page.known, self.last
+        self._count(MEDIA, ours.embedded, {theirs.embedded})
         if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
-            places += [(path, at.rows, theirs.rows_at(path)) for path, at in ours.paths.items()]
-        for path, own, other in places:
-            of_path = self.rows.setdefault(path, {other: 1})
-            if own in of_path or len(of_path) <= _MAX_MEMBERS:
-                of_path[own] = of_path.get(own, 0) + 1
+            # Evidence has few DOM paths: others count once two dropped pages differ there.
+            self.last = page.text.rows_by_path()
+            for path, own in self.last.items():
+                last = before.get(path, own)
+                if path in ours.paths or path in self.rows or last != own:
+                    self._count(path, own, {theirs.rows_at(path)} | ({last} - {own}))
+
+    def _count(self, path: int, own: int, others: set[int]) -> None:
+        """Count a page by its text at a DOM path; `others` are those met before the first one."""
+        of_path = self.rows.get(path)
+        if of_path is None:
+            if len(self.rows) == _MAX_PLACES:
+                return
+            of_path = self.rows[path] = dict.fromkeys(others, 1)
+        if own in of_path or len(of_path) <= _MAX_MEMBERS:
+            of_path[own] = of_path.get(own, 0) + 1
+
+    def may_differ(self, path: int) -> bool:
+        """Return whether the pages may have other texts at a DOM path than the kept one."""
+        return len(self.rows.get(path, ())) > 1 or path in self.last
 
     def _says_more(self, ours: Evidence, text: Text, excluded: Excluded) -> bool:
         """Return whether a page has a word that the page before it lacks.
@@ -75,7 +95,7 @@ class _Group:
         Words in boilerplate don't count, nor do those in text that changes by itself: a list of
         all cities beside each job says nothing.
         """
-        before, words = self.words, text.words[:_MAX_WORDS]
+        before, words = self.words, text.words[:_MAX_WORDS].copy()  # the page goes
         self.words = words
         counts = text.counted(bits_of([*ours.paths], excluded.paths), excluded.shared)[:_MAX_WORDS]
         left = Counter(before.tolist()) - Counter(words[~counts].tolist())
@@ -95,7 +115,7 @@ class _Group:
 
     @property
     def nbytes(self) -> int:
-        entries = len(self.members) + sum(map(len, self.rows.values()))
+        entries = len(self.members) + len(self.last) + sum(map(len, self.rows.values()))
         return _ENTRY_BYTES * entries + self.words.nbytes
 
 
@@ -127,28 +147,24 @@ class Records(SiteRule[_Group]):
         they must be requested again.
         """
         ours = page.known
-        section, other = map(self._section, (ours, theirs))
+        section, other = (self._section(each.host, each.folder) for each in (ours, theirs))
         if section != other or (ours.folder != theirs.folder and ours.name == theirs.name):
             return ()
         group = self.used(kept_id)
-        group.folder = section
+        group.folder = ours.folder
         group.add(page, excluded, theirs)
-        found = set()
+        found, near = set(), self._near(ours.host, section)
         for path, rows in group.rows.items():
-            if _are_own([rows]) or (len(rows) >= _FEW and _are_own(self._rows(section, path))):
+            if _are_own([rows]) or (len(rows) >= _FEW and _are_own(_rows(near, path))):
                 stays = self._changing.stays(ours, path)
                 if stays:
                     found.add(path)
-                elif stays is None and path in ours.paths:
+                elif stays is None and path in group.last:
                     self._undecided[page.id] = section, path
         if not found:
             return ()
         self.folders.used(section).records |= found
-        shown = [
-            kept_id
-            for kept_id, each in self.own.items()
-            if each.folder == section and any(len(each.rows.get(path, ())) > 1 for path in found)
-        ]
+        shown = [kept_id for kept_id, each in near.items() if any(map(each.may_differ, found))]
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def asks_again(self, page_id: int) -> bool:
@@ -159,21 +175,39 @@ class Records(SiteRule[_Group]):
             self._asked[place] = None
         return is_new
 
+    def tells(self, evidence: Evidence) -> frozenset[int]:
+        """See `SiteRule.tells`."""
+        return self._known(evidence) - {MEDIA}
+
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths that tell a page's record."""
-        folders = {evidence.folder, self._section(evidence)}
-        known = [each.records for folder in folders for each in self.folders.of(folder)]
-        found = frozenset().union(*known) & {*evidence.paths, MEDIA} if known else None
+        found = self._known(evidence)
+        if len(evidence.paths) < MAX_PATHS:  # else it may have others, which weren't told apart
+            found &= {*evidence.paths, MEDIA}
         return Excluded(records=found, by=(self.name,)) if found else NOTHING
 
-    def _rows(self, section: int, path: int) -> list[dict[int, int]]:
-        """Return the rows at a DOM path in groups of a section with several texts there."""
-        found = [each.rows.get(path, {}) for each in self.own.values() if each.folder == section]
-        return [rows for rows in found if len(rows) >= _FEW]
+    def _known(self, evidence: Evidence) -> frozenset[int]:
+        folders = {evidence.folder, self._section(evidence.host, evidence.folder)}
+        known = [each.records for folder in folders for each in self.folders.of(folder)]
+        return frozenset[int]().union(*known)
 
-    def _section(self, evidence: Evidence) -> int:
-        """Return the folder that has a page's records."""
-        return [*self.folders.levels(evidence.host, evidence.folder)][-1]
+    def _near(self, host: int, section: int) -> dict[int, _Group]:
+        """Return the groups whose pages are in a section by now."""
+        section_of = cache(partial(self._section, host))
+        return {
+            kept_id: each for kept_id, each in self.own.items()
+            if section_of(each.folder) == section
+        }  # fmt: skip
+
+    def _section(self, host: int, folder: int) -> int:
+        """Return the folder that has the records of a folder."""
+        return [*self.folders.levels(host, folder)][-1]
+
+
+def _rows(groups: dict[int, _Group], path: int) -> list[dict[int, int]]:
+    """Return the rows at a DOM path in those groups with several texts there."""
+    found = (each.rows.get(path, {}) for each in groups.values())
+    return [rows for rows in found if len(rows) >= _FEW]
 
 
 def _are_own(groups: list[dict[int, int]]) -> bool:

@@ -67,6 +67,18 @@ def sketched(
     return found
 
 
+class BlockTokens(NamedTuple):
+    """What a page's `Text` is made of: the arguments of `parted` but for the last."""
+
+    tokens: NDArray[np.uint64] = np.empty(0, np.uint64)
+    counts: NDArray[np.int64] = np.empty(0, np.int64)
+    forms: bytes = b""
+    block_paths: array[int] = array("I")
+    joined: bytes = b""
+    size: int = 1
+    feature_bins: int = 0
+
+
 class Text(NamedTuple):
     """The shingles, minima, rows and DOM paths of a page at hand."""
 
@@ -88,10 +100,36 @@ class Text(NamedTuple):
     """Sums of the hashes of rows modulo 2^32, of text and of elements named as boilerplate."""
     standing: Mapping[int, DomPath] = NO_PATHS
     """DOM path -> the text there; see `Evidence.paths`."""
-    words: NDArray[np.uint64] = np.empty(0, np.uint64)
-    """Hashed words of the text, in the order of the page; shape (w,)."""
-    size: int = 1
-    """Number of words of a shingle."""
+    source: BlockTokens = BlockTokens()
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Hashed words of the text, in the order of the page; shape (w,)."""
+        is_text = np.frombuffer(self.source.forms, np.uint8) != _NAMED
+        words: NDArray[np.uint64] = self.source.tokens[np.repeat(is_text, self.source.counts)]
+        return words
+
+    def telling(self, paths: frozenset[int]) -> Text:
+        """Return the same text with these DOM paths told apart before others.
+
+        O(tokens log tokens), unless they are told apart already.
+        """
+        if not self.source.forms or paths <= self.standing.keys():
+            return self
+        return _made(self.source, paths)
+
+    def rows_by_path(self) -> dict[int, int]:
+        """Return the sum of the rows at each DOM path, told apart or not; see `DomPath.rows`.
+
+        O(tokens + blocks), in Python: not for each page.
+        """
+        if not self.source.forms:
+            return {path: at.rows for path, at in self.standing.items()}
+        names, hashes, _ = _rows(*self.source[:5])
+        sums = dict.fromkeys(names, 0)
+        for name, row in zip(names, hashes.tolist(), strict=True):
+            sums[name] = (sums[name] + row) & 0xFFFFFFFF
+        return sums
 
     def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
         """Return the page's sketches of these sizes, without shingles only at excluded paths.
@@ -122,12 +160,13 @@ class Text(NamedTuple):
 
         `excluded` has a bit for each DOM path that is left out. O(words log words).
         """
-        of_page = shingle_hashes(self.words, self.size) | np.uint64(1)
+        words, size = self.words, self.source.size
+        of_page = shingle_hashes(words, size) | np.uint64(1)
         left_out = self.shingles[self.paths & excluded != 0] | np.uint64(1)
         counts = np.isin(of_page, unshared(of_page, shared)) & ~np.isin(of_page, left_out)
-        reach = np.zeros(self.size - 1, np.uint8)
+        reach = np.zeros(size - 1, np.uint8)
         around = np.concatenate([reach, counts.view(np.uint8), reach])
-        return _any_of(around, len(self.words)).view(np.bool_)
+        return _any_of(around, len(words)).view(np.bool_)
 
 
 def unshared(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
@@ -156,11 +195,16 @@ def shingled(
     forms = blocks.forms.translate(_STREAMS)
     is_text = np.frombuffer(forms, np.uint8) != _NAMED
     if counts[is_text].sum() < MIN_BESIDE_NAMED:
-        forms, is_text = forms.translate(_UNNAMED), np.ones_like(is_text)
-    *found, paths = parted(tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins)
-    words = tokens if is_text.all() else tokens[np.repeat(is_text, counts)]
-    standing = {path: DomPath(*at) for path, *at in paths}
-    return Text._make([*found, standing, words, size])
+        forms = forms.translate(_UNNAMED)
+    return _made(
+        BlockTokens(tokens, counts, forms, blocks.paths, blocks.joined, size, feature_bins),
+        frozenset(),
+    )
+
+
+def _made(source: BlockTokens, first: frozenset[int]) -> Text:
+    *found, told = parted(*source, first)
+    return Text._make([*found, {path: DomPath(*at) for path, *at in told}, source])
 
 
 def _row_hashes(
@@ -176,6 +220,23 @@ def _row_hashes(
     hashes = np.zeros(len(counts), np.uint64)
     hashes[np.flatnonzero(np.diff(row_of, prepend=-1))] = PUBLIC.mix(sums)
     return hashes
+
+
+def _rows(
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    forms: bytes,
+    block_paths: array[int],
+    joined: bytes,
+) -> tuple[list[int], NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the DOM path of each block, the hash of the row that begins there, and its row."""
+    of_blocks = np.frombuffer(forms, np.uint8)
+    starts_row = ~np.frombuffer(joined, np.bool_)
+    starts_row[:1] = True
+    row_of = np.cumsum(starts_row) - 1
+    kinds, are_links = (of_blocks == _NAMED).astype(np.uint8), of_blocks == Form.LINKS
+    names = short_paths(block_paths, kinds.tolist(), are_links.tolist())
+    return names, _row_hashes(tokens, counts, row_of), row_of
 
 
 def _any_of(values: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
@@ -221,6 +282,7 @@ def _within_rows(  # noqa: PLR0917
     bytes((1, 1, 0, 1, 0, 0, 1, 0, 0, 0)),
     4,
     16,
+    frozenset({6}),
 )
 def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     tokens: NDArray[np.uint64],
@@ -230,21 +292,20 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     joined: bytes,
     size: int,
     feature_bins: int,
+    first: frozenset[int],
 ) -> tuple[Any, ...]:
-    """Return the fields of a `Text` up to `standing`; `Blocks` explains the columns."""
+    """Return the fields of a `Text` up to `standing`; `Blocks` explains the columns.
+
+    For `first` see `told_apart`.
+    """
     of_blocks = np.frombuffer(forms, np.uint8)
-    is_named = of_blocks == _NAMED
-    starts_row = ~np.frombuffer(joined, np.bool_)
-    starts_row[:1] = True
-    row_of = np.cumsum(starts_row) - 1
-    hashes = _row_hashes(tokens, counts, row_of)
+    is_named, are_links = of_blocks == _NAMED, of_blocks == Form.LINKS
+    names, hashes, row_of = _rows(tokens, counts, forms, block_paths, joined)
     rows, named_rows = (
         int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
     )
 
-    are_links = of_blocks == Form.LINKS
-    names = short_paths(block_paths, is_named.astype(np.uint8).tolist(), are_links.tolist())
-    told = told_apart(names, counts.tolist(), block_paths)
+    told = told_apart(names, counts.tolist(), block_paths, first)
     bit_of = np.zeros(len(counts), np.uint8)
     for number, path in enumerate(told):
         bit_of[np.array(names) == path] = 1 << number
@@ -262,8 +323,8 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     even = raw & ~np.uint64(1)
     order = np.lexsort((raw, paths, kinds, even))
     even, raw, kinds, paths = even[order], raw[order], kinds[order], paths[order]
-    first = first_of_each(even)
-    shingles, paths = (even | kinds)[first], paths[first]
+    distinct = first_of_each(even)
+    shingles, paths = (even | kinds)[distinct], paths[distinct]
 
     in_links = np.repeat(are_links, counts)[~stands_named]
     unlinked = len(text) - np.count_nonzero(in_links)
@@ -282,6 +343,6 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
         for number, path in enumerate(told)
     )
     return (
-        shingles, paths, row_shingles, row_paths, least, majority(raw[first]), rows, named_rows,
+        shingles, paths, row_shingles, row_paths, least, majority(raw[distinct]), rows, named_rows,
         standing,
     )  # fmt: skip

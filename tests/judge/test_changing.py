@@ -41,16 +41,24 @@ def text(*own, common=100):
     return Text(shingles, bits, shingles, bits)
 
 
+def learn_pair(rule, place, ours, theirs, texts):
+    """Learn from two responses, whose texts have the DOM paths of the evidence."""
+    texts = (
+        each._replace(standing=it.paths) for each, it in zip(texts, (ours, theirs), strict=True)
+    )
+    return rule.learn_response(place, ours, theirs, tuple(texts))
+
+
 def learn(rule, seed, place=PLACE, **differs):
     """Learn from two responses that differ at the paths that change, and in two shingles."""
     texts = text(2 * seed), text(2 * seed + 1)
-    return rule.learn_response(place, evidence(seed), evidence(seed + 500, **differs), texts)
+    return learn_pair(rule, place, evidence(seed), evidence(seed + 500, **differs), texts)
 
 
 def learn_same(rule, times, place=PLACE):
     """Learn as often that two responses are equal."""
     for seed in range(1, times + 1):
-        rule.learn_response(place, evidence(seed), evidence(seed), (text(), text()))
+        learn_pair(rule, place, evidence(seed), evidence(seed), (text(), text()))
 
 
 def known(rule, folder=FOLDER):
@@ -82,7 +90,7 @@ def test_a_path_that_only_one_response_has_changed():
     rule = made()
     for _ in range(SHOWN):
         without = evidence()._replace(paths={SAME: DomPath(7, 3)})
-        rule.learn_response(PLACE, evidence(), without, (text(2), text()))
+        learn_pair(rule, PLACE, evidence(), without, (text(2), text()))
     assert known(rule) == {CHANGED, OF_NAMED}
 
 
@@ -101,17 +109,17 @@ def test_a_response_with_next_to_nothing_in_common_shows_nothing():
     rule = made()
     for common in (0, 19):
         texts = text(*range(2, 2 * (100 - common) + 2, 2), common=common), text()
-        assert not rule.learn_response(PLACE, evidence(1), evidence(2), texts)
+        assert not learn_pair(rule, PLACE, evidence(1), evidence(2), texts)
         assert not rule.dump(complete=True)
     texts = text(*range(2, 162, 2), common=20), text(common=20)
-    rule.learn_response(PLACE, evidence(1), evidence(2), texts)
+    learn_pair(rule, PLACE, evidence(1), evidence(2), texts)
     assert rule.dump(complete=True)
 
 
 def test_an_empty_page_shows_nothing_that_counts():
     rule, empty = made(), Evidence(folder=FOLDER)
     for _ in range(3):
-        rule.learn_response(PLACE, empty, empty, (text(common=0), text(common=0)))
+        learn_pair(rule, PLACE, empty, empty, (text(common=0), text(common=0)))
     assert rule.exclude(evidence()) is NOTHING
 
 
@@ -120,7 +128,7 @@ def test_media_change_as_text_does():
     for number in range(SHOWN):
         assert not rule.exclude(evidence()).media
         pair = evidence(1, embedded=number), evidence(1, embedded=number + 9)
-        rule.learn_response(PLACE, *pair, (text(), text()))
+        learn_pair(rule, PLACE, *pair, (text(), text()))
     found = rule.exclude(evidence())
     assert (found.media, found.paths) == (True, frozenset())
     learn_same(rule, SHOWN + 1)
@@ -190,7 +198,7 @@ def test_what_is_held_is_bounded(pairs):
             other = {path: DomPath(at.rows + 1, 1) for path, at in paths.items()}
             own = text(*range(2 * seed, 2 * seed + 30, 2)), text()
             both = evidence()._replace(paths=paths), evidence()._replace(paths=other)
-            rule.learn_response(place, *both, own)
+            learn_pair(rule, place, *both, own)
             assert rule.nbytes <= 64 * (256 * 9 + 160)
         dump = rule.dump(complete=True)
         assert len(dump) <= 64

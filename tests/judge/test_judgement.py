@@ -217,6 +217,18 @@ def test_repetitions_are_found_though_something_in_the_middle_changes(name, coun
     check_repetitions(page)
 
 
+def test_a_box_that_changes_is_found_among_labels_at_dom_paths_of_their_own():
+    def page(number, visit):
+        labels = "".join(
+            f"{'<div>' * n}<p>{prose(f'{number} {n}', 1 + n % 2)}</p>{'</div>' * n}"
+            for n in range(20)
+        )
+        box = f"<dl><dt>{prose(f'{number} {visit}', 25)}</dl>"
+        return f"<title>{prose(number, 3)}</title>{labels}{box}<p>{prose(number, 200)}</p>"
+
+    check_repetitions(page)
+
+
 def test_a_page_that_says_less_than_its_navigation_has_places_that_change_too():
     menu = "".join(f"<li><a href=x>{prose(f'menu {n}', 2)}</a>" for n in range(25))
 

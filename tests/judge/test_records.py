@@ -21,6 +21,13 @@ def job(number, city, *, folder="jobs", more=""):
     return f"http://a.test/{folder}/{number}", f"<title>A job</title><h1>Cook</h1>{body}"
 
 
+def labels():
+    """Texts of one word, each at a DOM path of its own: more than a page's evidence holds."""
+    return "".join(
+        f"{'<div>' * n}<p>{prose(f'label {n}', 1)}</p>{'</div>' * n}" for n in range(12)
+    )
+
+
 def listed(first):
     return "".join(f"<li>{CITIES[(first + place) % 9]} hall" for place in range(9))
 
@@ -65,11 +72,12 @@ def kept(pages, again, learn=("boilerplate", "changing", "titles", "records"), b
     return [not verdict.is_duplicate for verdict in verdicts], released, verdicts
 
 
+@pytest.mark.parametrize("more", ["", labels()], ids=["", "among labels"])
 @pytest.mark.parametrize("folder", ["jobs", "jobs/{0}", "jobs/{1}"])
-def test_pages_that_differ_at_a_place_that_does_not_change_are_records(folder):
+def test_pages_that_differ_at_a_place_that_does_not_change_are_records(folder, more):
     """They may have a folder each, or share it with few others."""
     pages = [
-        job(number, city, folder=folder.format(number, number % 4))
+        job(number, f"{city} and around", folder=folder.format(number, number % 4), more=more)
         for number, city in enumerate(CITIES)
     ]
     found, released, verdicts = kept(pages, pages[1])

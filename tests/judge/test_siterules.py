@@ -92,8 +92,10 @@ def changed(number):
 def learn_response(site, number):
     """Learn from two responses to one request that differ in their text at DOM path 12."""
     site.folders.used(evidence().folder).place = PLACE
-    texts = tuple(text(1000 + seed, MENU) for seed in (number, -number))
-    site.changing.learn_response(PLACE, changed(number), changed(-number), texts)
+    pair = changed(number), changed(-number)
+    texts = (text(1000 + seed, MENU) for seed in (number, -number))
+    told = [each._replace(standing=it.paths) for each, it in zip(texts, pair, strict=True)]
+    site.changing.learn_response(PLACE, *pair, tuple(told))
 
 
 def learnt_by(site):

@@ -13,6 +13,7 @@ from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import hashing, independent, one_permutation_sketch  # noqa: F401
 from scrapy_neardup.fingerprints.batch import NO_MINIMUM, minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.judge.evidence import short_paths
 from scrapy_neardup.text import Form
 from scrapy_neardup.text.tokens import CHARACTERS, classify
 
@@ -100,6 +101,10 @@ def test_a_shingle_that_comes_twice_counts_once():
 
 
 _forms = st.sampled_from([*Form][:3])
+_names = st.sampled_from([
+    short_paths([path << 14] * 3, [kind] * 3, [False] * 3)[place]
+    for path in range(4) for kind in (0, 1) for place in range(3)
+])  # fmt: skip
 _blocks = st.tuples(st.integers(0, 30), _forms, st.integers(0, 9), st.booleans())
 
 
@@ -114,15 +119,14 @@ def page_of(seed, blocks, mask=(1 << 64) - 1):
 @given(
     seeds,
     st.lists(_blocks, max_size=40),
-    st.integers(1, 5),
-    st.sampled_from([0, 32, 128, 1024]),
     st.sampled_from([3 << 62, (1 << 64) - 1]),
+    st.tuples(st.integers(1, 5), st.sampled_from([0, 32, 128, 1024]), st.frozensets(_names)),
 )
-def test_what_is_made_of_blocks(seed, blocks, size, bins, mask):
+def test_what_is_made_of_blocks(seed, blocks, mask, asked):
     # Few different tokens: shingles come twice, at several DOM paths.
     page = page_of(seed, blocks, mask)
     assume(len(page[0]))
-    both("features.parted", *page, size, bins)
+    both("features.parted", *page, *asked)
 
 
 _LIKELY = "ab  \n_.0+-=#\u2605\u0301\u0308\u200b\u200d\u00ad中文あก\u0e31😀\ud800ςΣİ\U00020000"
