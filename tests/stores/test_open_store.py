@@ -1,10 +1,16 @@
 """Opening a store: which URIs and parameters are taken, and what a missing package says."""
 
+from pathlib import Path
+
 import pytest
 from forked import python
-from store_registry import on, page, spread
+from store_registry import dumped, keep, on, page, spread
 
-from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
 from scrapy_neardup.stores import imported, open_store
 from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.verdict import Decision
@@ -46,6 +52,39 @@ async def test_an_embedded_store_must_be_open(place):
         await store.confirm(1)
         await store.close()
         await store.close()
+
+
+@on("sqlite", "redis", "redis-cluster")
+async def test_other_parameters_are_refused_and_both_are_shown(place):
+    is_file = place.name == "sqlite"
+    made = {"shingle_size": 3, "hash": "a", "weights": "set"}
+
+    async def opened(namespace: str = "news", k: int = 3, **schema: object) -> None:
+        options = {"namespace": namespace, "max_distance": k, "schema": schema}
+        async with open_store(place.uri, **options) as store:
+            await keep(store, page(1, 5))
+
+    def held() -> object:
+        return Path(place.uri.partition(":")[2]).read_bytes() if is_file else dumped(place.name)
+
+    def shown(value: object) -> str:
+        return repr(value if is_file or value is None else str(value))
+
+    await opened(**made)
+    before = held()
+    for name, there, here in (
+        ("max_distance", 3, 4), ("shingle_size", 3, 4), ("hash", "a", "b"), ("more", None, 1),
+        ("weights", "set", None),
+    ):  # fmt: skip
+        wanted = {"k": 3, **made, ("k" if name == "max_distance" else name): here}
+        with pytest.raises(StoreMismatchError, match="NEARDUP_NAMESPACE") as raised:
+            await opened(**{key: value for key, value in wanted.items() if value is not None})
+        said = f"{name} is {shown(there)} there and {shown(here)} here"
+        assert said in str(raised.value)
+        assert "news" in str(raised.value)
+        assert held() == before
+    await opened(namespace="shop", k=4, shingle_size=4)
+    await opened(**made)
 
 
 @pytest.mark.parametrize("uri", ["memory:x", "memory://", "memory:///x", "memory::memory:"])

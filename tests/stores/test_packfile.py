@@ -6,7 +6,6 @@ import pytest
 from fingerprint_sets import clustered, uniform
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import atomic_file
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed.packedindex import encode_index
@@ -123,17 +122,6 @@ def test_a_file_with_sound_checksums_of_another_program_or_in_another_code():
             read_packed(file.getvalue(), "F")
 
 
-def test_a_mapped_file_answers_as_the_buffer_does(tmp_path):
-    data, fingerprints = packed(500, 3)
-    path = tmp_path / "base.pack"
-    path.write_bytes(data)
-    index, buffered = open_packed(path), read_packed(data, "F")
-    for key in (fingerprints[:30] ^ np.uint64(1 << 7)).tolist():
-        assert near(index, key) == near(buffered, key)
-    assert index.rows.url(3) == buffered.rows.url(3)
-    assert index.fingerprints(0, 500).tolist() == np.sort(fingerprints).tolist()
-
-
 def test_records_and_features_are_those_of_their_pages():
     data, fingerprints = packed(5000, 0)
     index, given = read_packed(data, "F"), records(5000)
@@ -148,25 +136,6 @@ def test_records_and_features_are_those_of_their_pages():
     assert [index.rows.page_id(row) for row in found] == list(range(3, 67, 4))
     assert not index.records.postings[0].rows(0)
     assert index.records.shape == {"kind": "test"}
-
-
-def test_a_file_is_there_when_it_is_complete(tmp_path):
-    path = tmp_path / "out"
-    path.write_bytes(b"old")
-
-    def fail():
-        with atomic_file(path) as file:
-            file.write(b"half")
-            assert path.read_bytes() == b"old"
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert path.read_bytes() == b"old"
-    with atomic_file(path) as file:
-        file.write(b"new")
-    assert path.read_bytes() == b"new"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
 def test_sizes_of_the_parts_add_up():

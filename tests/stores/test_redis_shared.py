@@ -18,7 +18,7 @@ from store_registry import (
     spread,
 )
 
-from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis import store as redis_store
@@ -27,20 +27,6 @@ from scrapy_neardup.stores.redis.redis_admin import redis_admin
 from scrapy_neardup.verdict import Decision
 
 on_both = on("redis", "redis-cluster")
-
-
-@on_both
-async def test_other_parameters_are_refused_and_both_are_shown(place):
-    schema = {"hash": "blake2b-1", "shingle": 3}
-    async with open_store(place.uri, max_distance=3, schema=schema):
-        pass
-    for k, other, words in (
-        (2, {}, "'3' there and '2'"), (3, {"text": "main"}, "None there"),
-        (3, {"hash": "murmur-1"}, "'blake2b-1' there and 'murmur-1'"),
-    ):  # fmt: skip
-        with pytest.raises(StoreMismatchError, match=words) as raised:
-            await open_store(place.uri, max_distance=k, schema=schema | other).open()
-        assert "NEARDUP_NAMESPACE" in str(raised.value)
 
 
 @on_both

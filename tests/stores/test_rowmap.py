@@ -82,16 +82,6 @@ def test_what_wraps_around_the_end_of_a_shard_is_found():
         check(rowmap, column, set(range(1, 40, 2)))
 
 
-def test_what_is_not_there():
-    column = array("Q", [5, 5, 6])
-    rowmap = RowMap(column)
-    rowmap.add(0)
-    assert list(rowmap.rows(6)) == []
-    assert not rowmap.discard(1)
-    assert not rowmap.discard(2)
-    check(rowmap, column, {0})
-
-
 @pytest.mark.parametrize("bulk", [0, 1000])
 def test_no_more_rows_of_a_value_than_it_takes(bulk):
     rng = random.Random(bulk)

@@ -71,32 +71,6 @@ async def test_the_url_of_another_page_that_took_the_row_is_not_given(path):
     file.close()
 
 
-async def test_other_parameters_are_refused_and_both_are_shown(path):
-    made = {"shingle_size": 3, "hash": "a", "weights": "set"}
-
-    async def opened(namespace: str = "news", k: int = 3, **schema: object) -> None:
-        uri = f"sqlite:{path}"
-        async with open_store(uri, namespace=namespace, max_distance=k, schema=schema) as store:
-            await keep(store, page(1, 5))
-
-    await opened(**made)
-    before = path.read_bytes()
-    for k, schema, shown in (
-        (4, made, "max_distance is 3 there and 4 here"),
-        (3, made | {"shingle_size": 4}, "shingle_size is 3 there and 4 here"),
-        (3, made | {"hash": "b"}, "hash is 'a' there and 'b' here"),
-        (3, made | {"more": 1}, "more is None there and 1 here"),
-        (3, {"shingle_size": 3, "hash": "a"}, "weights is 'set' there and None here"),
-    ):
-        with pytest.raises(StoreMismatchError) as raised:
-            await opened(k=k, **schema)
-        said = (shown, "'news'", "NEARDUP_NAMESPACE or another file")
-        assert all(each in str(raised.value) for each in said)
-        assert path.read_bytes() == before
-    await opened(namespace="shop", k=4, shingle_size=4)
-    await opened(**made)
-
-
 async def test_another_format_is_refused(path):
     await make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
