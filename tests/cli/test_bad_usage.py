@@ -1,9 +1,11 @@
 """What can't be used ends a verb with status 2 and one message, and leaves nothing behind."""
 
+import gzip
 import shlex
 
 import numpy as np
 import pytest
+from audits import shop
 from datasets import write_lines, write_parquet
 
 SCANNED = '{"page": "a", "features": {"6,14,2": ["x"]}}'
@@ -83,6 +85,9 @@ TABLE = [
     ("frobnicate", "No such command 'frobnicate'.", ""),
     ("report empty", "empty: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs", ""),
     ("report empty --output no/such", "no/such: can't be written", ""),
+    ("report audit.jsonl junk", "junk: not an audit", ""),
+    ("report audit.jsonl cut.gz", "cut.gz: its compressed data ends too early", ""),
+    ("report audit.jsonl missing", "missing: can't be read: No such file", ""),
     ("tune --audit empty", "empty: is empty; the setting NEARDUP_AUDIT fills it", ""),
     ("tune none.jsonl", "none.jsonl: can't be read", ""),
     ("tune alone.jsonl", "of 1 page none repeats another: there is nothing to tune", ""),
@@ -118,6 +123,9 @@ def test_it_is_named_and_nothing_is_written(call, tmp_path, arguments, message, 
     for name in ("empty", "scanned"):
         (tmp_path / name).touch()
     np.arange(9, dtype="<u8").tofile(tmp_path / "file.u64")
+    audit = shop().write(tmp_path / "audit.jsonl").read_bytes()
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(audit)[:-9])
+    (tmp_path / "report.html").write_text("before")
     for name in ("junk", "junk.jsonl", "junk.warc"):
         (tmp_path / name).write_bytes(bytes(range(256)) * 9)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -98,22 +98,15 @@ def test_inputs_of_different_sketches_are_refused(call, site):
 
 
 def test_pairs_are_those_of_brute_force(call, rows, raw, verdicts, tmp_path):
-    expected = self_pairs(FINGERPRINTS, 3)
     found = rows(call("pairs", raw).stdout)
-    assert {(row["a"], row["b"], row["distance"]) for row in found} == expected
+    assert {(row["a"], row["b"], row["distance"]) for row in found} == self_pairs(FINGERPRINTS, 3)
     named = rows(call("pairs", "-", stdin=verdicts.read_bytes()).stdout)
     assert [(row["a"], row["b"]) for row in named] == [
         (f"http://x/{row['a']}", f"http://x/{row['b']}") for row in found
     ]
-    call("pairs", raw, "--output", "pairs.parquet", "--jobs", 2)
-    assert read_table(tmp_path / "pairs.parquet").to_pylist() == found
-
-
-def test_pairs_as_parquet(call, rows, raw, verdicts, tmp_path):
-    for source in (raw, verdicts):
-        call("pairs", source, "--output", "pairs.parquet")
-        table = read_table(tmp_path / "pairs.parquet")
-        assert table.to_pylist() == rows(call("pairs", source).stdout)
+    for source, expected in ((raw, found), (verdicts, named)):
+        call("pairs", source, "--output", "pairs.parquet", "--jobs", 2)
+        assert read_table(tmp_path / "pairs.parquet").to_pylist() == expected
 
 
 def test_new_pages_against_existing_ones(call, rows, raw, verdicts, tmp_path):

@@ -1,7 +1,6 @@
 import gzip
 from pathlib import Path
 
-import pytest
 from audits import shop
 
 
@@ -23,26 +22,3 @@ def test_several_audits_packed_or_not_are_counted_together(call, tmp_path):
     assert result.stderr.startswith("14 pages: ")
     assert "one.jsonl" in result.stdout
     assert "The report is in" not in result.stderr
-
-
-@pytest.mark.parametrize(("content", "message"), [
-    (b"\x00\x01\x02", "bad.jsonl: not an audit"),
-    (gzip.compress(b"".join(shop().lines()))[:-9], "bad.jsonl: its compressed data ends too"),
-    (None, "bad.jsonl: can't be read: No such file"),
-])  # fmt: skip
-def test_what_is_no_audit_is_named_and_nothing_is_written(call, tmp_path, content, message):
-    shop().write(tmp_path / "good.jsonl")
-    Path("report.html").write_text("before")
-    if content is not None:
-        Path("bad.jsonl").write_bytes(content)
-    assert message in call("report", "good.jsonl", "bad.jsonl", status=2).stderr
-    assert Path("report.html").read_text() == "before"
-    assert {path.name for path in Path().iterdir()} <= {"bad.jsonl", "good.jsonl", "report.html"}
-
-
-def test_a_torn_line_is_left_out(call, tmp_path, caplog):
-    Path("torn.jsonl").write_bytes(b"".join(shop().lines())[:-9])
-    assert call("report", "torn.jsonl").stderr.startswith("15 pages: ")
-    assert caplog.messages == [
-        "torn.jsonl: lines that a crash of the machine has cut, left out: 1"
-    ]

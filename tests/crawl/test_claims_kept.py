@@ -54,24 +54,6 @@ def test_what_was_withheld_before_a_pause_is_requested_if_its_claim_ends(crawl, 
     assert set(skipped) <= set(site.requests)
 
 
-class Local(Listener):
-    """Yields requests that no disk can hold."""
-
-    def request(self, response, path, priority):
-        request = super().request(response, path, priority)
-        request.meta["local"] = lambda: path
-        return request
-
-
-def test_a_withheld_request_that_cannot_be_pickled_is_left_out(crawl, site, tmp_path):
-    paths = show(site, *variants(range(40)))
-    more = show(site, *variants([1000]))
-    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
-    pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
-    assert counted(crawl(Local, *paths, settings=settings | pages))["skipped"]
-    assert counted(crawl(Listener, *more, settings=settings))["skipped"] == 1
-
-
 def test_a_file_that_cannot_be_read_is_ignored_with_a_word(crawl, site, tmp_path):
     (tmp_path / "neardup.claims").write_bytes(b"cut off")
     paths = show(site, *variants(range(NEEDED + 5)))

@@ -7,7 +7,6 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import dask
 import numpy as np
@@ -114,23 +113,6 @@ def test_two_collections_whichever_is_larger(client, files, new, existing):
     placed = in_small_tasks(client, job)
     assert len(placed.collection) == 1500  # the smaller one is held in tables
     assert pairs(placed) == expected
-
-
-def die_once(state, task):
-    """Take the worker along, the first time."""
-    flag, number = task
-    if number == 3 and not Path(flag).exists():
-        Path(flag).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return state, number
-
-
-def test_a_worker_that_is_killed_costs_nothing_but_time(mortal, tmp_path):
-    flag = str(tmp_path / "flag")
-    tasks = [(flag, number) for number in range(40)]
-    results = list(Cluster(mortal)(partial, tasks, die_once, ["a", "b"]))
-    assert results == [(["a", "b"], number) for number in range(40)]
-    assert Path(flag).exists()
 
 
 def test_pairs_with_a_worker_killed_in_the_middle(mortal, files):

@@ -1,8 +1,6 @@
 import gzip
-import io
 import json
 import pickle
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,12 +163,6 @@ def test_a_line_that_is_no_row_is_named(line, tmp_path):
     path.write_bytes(b'{"page": "x", "fingerprint": null}\n\n' + line + b"\n")
     with pytest.raises(InputError, match=r"file.jsonl, line 3: "):
         open_source(str(path))
-
-
-def test_standard_input(monkeypatch, tmp_path):
-    text = write_json(tmp_path / "file")[0].read_bytes()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    assert open_source("-").fingerprints(0, COUNT).tolist() == FINGERPRINTS.tolist()
 
 
 def test_files_that_cannot_be_used(tmp_path):

@@ -41,11 +41,6 @@ def test_only_pages_that_were_answered_are_read(tmp_path, compressed):
     assert (secret.page, secret.url) == ("http://a.test/", "http://me:secret@a.test/")
 
 
-def test_one_gzip_stream_over_all_records_is_fine(tmp_path):
-    content = gzip.compress(warc(html("http://a.test/"), compressed=False), mtime=0)
-    assert [record.page for record in read(tmp_path, content)] == ["http://a.test/"]
-
-
 @pytest.mark.parametrize("compressed", [True, False])
 def test_no_file_that_was_cut_short_is_taken_for_a_whole_one(tmp_path, compressed):
     content = warc(html("http://a.test/1"), html("http://a.test/2"), compressed=compressed)

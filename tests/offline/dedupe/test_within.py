@@ -1,7 +1,6 @@
 """Lines, paragraphs and runs of words that repeat, against brute force."""
 
 import json
-import random
 from collections import defaultdict
 from dataclasses import replace
 
@@ -114,19 +113,6 @@ def test_marks(tmp_path):
     assert table["neardup_repeated"].to_pylist() == [[[0, 8]], [[0, 5]], [[0, 1]]]
     assert (summary.documents, summary.trimmed, summary.files) == (6, 6, 2)
     assert summary.characters == summary.of_characters == 28
-
-
-def test_what_is_written_of_parquet_is_what_is_written_of_lines(tmp_path):
-    chance = random.Random(1)
-    texts = ["\n".join(f"line {chance.randrange(60)}" for _ in range(8)) for _ in range(200)]
-    rows, options = as_rows(texts), TrimOptions(unit="lines", number=20)
-    for name, write in (("x.parquet", write_parquet), ("x.jsonl", write_lines)):
-        write(tmp_path / name, rows)
-        trim([str(tmp_path / name)], str(tmp_path / f"{name}.out"), options)
-    lines = (tmp_path / "x.jsonl.out/x.jsonl").read_text().splitlines()
-    table = read_table(tmp_path / "x.parquet.out/x.parquet")
-    assert table.to_pylist() == [json.loads(line) for line in lines]
-    assert table.to_pylist() != rows
 
 
 @pytest.mark.parametrize("step", range(0, 14, 2))
