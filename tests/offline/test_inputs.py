@@ -75,18 +75,19 @@ def test_what_is_kept_is_in_the_format_that_it_came_in(tmp_path, name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_lines_are_cut_and_marked_in_every_format(tmp_path, name):
-    rows = [{"text": f'shared "x" line\nown, {n}', "n": n} for n in range(3)]
+    texts = [f'{"own " * n}\nshared "x" line\n{n}' for n in range(3)]
+    rows = [{"text": text, "n": n} for n, text in enumerate(texts)]
     (tmp_path / name).write_bytes(FILES[name](rows))
     trim([str(tmp_path / name)], str(tmp_path / "cut"), TrimOptions(unit="lines", number=1))
     cut = rows_of(name, (tmp_path / "cut" / name).read_bytes())
-    assert cut == [{"text": f"own, {n}", "n": n} for n in range(3)]
+    assert cut == [{"text": f"{'own ' * n}\n{n}", "n": n} for n in range(3)]
     options = TrimOptions(unit="lines", number=1, mark=True)
     trim([str(tmp_path / name)], str(tmp_path / "marked"), options)
     marked = rows_of(name, (tmp_path / "marked" / name).read_bytes())
     assert [row["text"] for row in marked] == [row["text"] for row in rows]
     marks = [row["neardup_repeated"] for row in marked]
     marks = [json.loads(each) if isinstance(each, str) else each for each in marks]
-    assert marks == [[[0, 16]]] * 3
+    assert marks == [[[4 * n + 1, 4 * n + 17]] for n in range(3)]
 
 
 @pytest.mark.parametrize("kept", [[1, 2], [0], [2], [], [0, 1, 2]])
