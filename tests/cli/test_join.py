@@ -1,5 +1,6 @@
 import json
 import re
+from itertools import combinations
 
 import pytest
 from datasets import write_lines
@@ -32,22 +33,32 @@ def texts(tmp_path):
     return written(tmp_path / "pages.jsonl", made), made
 
 
-def expected(made, threshold):
-    urls = list(made)
-    measured = {
-        (a, b): resemblance(shingle_set(made[a]), shingle_set(made[b]))
-        for k, a in enumerate(urls)
-        for b in urls[k + 1 :]
-    }
-    return {pair: value for pair, value in measured.items() if value >= threshold}
+SHARES = {
+    "resemblance": resemblance,
+    "overlap": lambda one, other: len(one & other),
+    "cosine": lambda one, other: len(one & other) / (len(one) * len(other)) ** 0.5,
+    "dice": lambda one, other: 2 * len(one & other) / (len(one) + len(other)),
+    "distance": lambda one, other: len(one ^ other),
+}
 
 
-@pytest.mark.parametrize("threshold", [0.3, 0.8, 0.9])
-def test_pairs_and_their_resemblance(call, rows, texts, threshold):
+@pytest.mark.parametrize(("options", "share", "least"), [
+    *(("--threshold", "resemblance", least) for least in (0.3, 0.8, 0.9)),
+    ("--measure overlap --threshold", "overlap", 55),
+    *(("--measure cosine --threshold", "cosine", least) for least in (0.9, 0.96)),
+    ("--measure dice --threshold", "dice", 0.9),
+    *(("--measure hamming --distance", "distance", most) for most in (4, 12)),
+])  # fmt: skip
+def test_pairs_are_those_of_brute_force(call, rows, texts, *, options, share, least):
     path, made = texts
-    found = rows(call("join", path, "--threshold", threshold).stdout)
-    assert {(row["a"], row["b"]): row["resemblance"] for row in found} == expected(made, threshold)
-    assert expected(made, 0.3).keys() > expected(made, 0.9).keys()
+    sets = {url: shingle_set(text) for url, text in made.items() if text}
+    pairs = {pair: SHARES[share](*map(sets.get, pair)) for pair in combinations(sets, 2)}
+    is_near = least.__ge__ if share == "distance" else least.__le__
+    found = rows(call("join", path, *options.split(), least).stdout)
+    assert {(row["a"], row["b"]): row[share] for row in found} == {
+        pair: value for pair, value in pairs.items() if is_near(value)
+    }
+    assert 0 < len(found) < len(pairs)
 
 
 def test_a_folder_without_templates(call, rows, site):
@@ -62,16 +73,6 @@ def test_against_existing_pages(call, rows, texts, tmp_path):
     new = written(tmp_path / "new.jsonl", {"http://new": " ".join(f"v{k}" for k in range(60))})
     found = rows(call("join", new, "--existing", path).stdout)
     assert found == [{"a": "http://new", "b": "http://site/other", "resemblance": 1.0}]
-
-
-def test_other_measures(call, rows, texts):
-    path, _ = texts
-    found = rows(call("join", path, "--measure", "overlap", "--threshold", 55).stdout)
-    assert [(row["a"], row["b"], row["overlap"]) for row in found] == [
-        ("http://site/a", "http://site/b", 55)
-    ]
-    found = rows(call("join", path, "--measure", "cosine", "--threshold", 0.96).stdout)
-    assert [round(row["cosine"], 4) for row in found] == [0.9649]
 
 
 @pytest.mark.parametrize("command", [

@@ -40,20 +40,6 @@ def test_the_arm_sp_of_table_2(call, rows, texts, count):
     call("join", "x.jsonl", "--minima", 9, "--measure", "dice", status=2)
 
 
-def test_set_hamming_distance(call, rows, texts):
-    found = rows(call("join", "x.jsonl", "--measure", "hamming", "--distance", 12).stdout)
-    sets = [{*zip(*(text.split()[at:] for at in range(4)), strict=False)} for text in texts]
-    wanted = [
-        (f"http://a.test/{i}", f"http://a.test/{j}", len(sets[i] ^ sets[j]))
-        for i in range(len(sets))
-        for j in range(i + 1, len(sets))
-        if sets[i] and sets[j] and len(sets[i] ^ sets[j]) <= 12
-    ]
-    assert [(each["a"], each["b"], each["distance"]) for each in found] == wanted
-    call("join", "x.jsonl", "--measure", "hamming", status=2)
-    call("join", "x.jsonl", "--measure", "hamming", "--distance", 1, "--threshold", 0.9, status=2)
-
-
 def test_pairs_by_the_query(call, rows, tmp_path):
     values = np.random.default_rng(1).integers(0, 1 << 63, 50, dtype=np.uint64)
     near = values[:20] ^ np.uint64(5)

@@ -160,25 +160,6 @@ def test_a_damaged_row_is_told_of(tmp_path):
     assert (done.exit_code, "is damaged (of a record: " in done.output) == (2, True), done.output
 
 
-@pytest.mark.parametrize("verb", ["stats", "clear"])
-def test_what_can_not_be_looked_at(verb, tmp_path):
-    for uri, words in (
-        (f"sqlite:{tmp_path / 'none.db'}", "there is no file"),
-        ("sqlite:", "names no file"),
-        ("memory:", "can't be looked at from outside"),
-        ("redish://:secret@x", "can't be looked at from outside"),
-    ):
-        refused = run(verb, "--store", uri, "--namespace", "a")
-        assert refused.exit_code == 2
-        assert words in refused.output
-        assert "secret" not in refused.output
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "other.db").write_text("mine")
-    refused = run(verb, "--store", f"sqlite:{tmp_path / 'other.db'}", "--namespace", "a")
-    assert refused.exit_code == 2
-    assert "is not a store of scrapy-neardup" in refused.output
-
-
 @pytest.mark.parametrize("name", ["redis", "redis-cluster"])
 def test_features_evidence_and_urls_are_weighed_and_cleared(name):
     matching = Matching(features=2, text_bits=512, named_bits=64)

@@ -47,10 +47,3 @@ def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
     assert len(site.requests) == second.stats["httpcache/hit"] == 4
     assert first.notes == second.notes == ["/a/1", "/b/1"]
     assert first.counted() == second.counted()
-
-
-def test_a_page_that_changed_replaces_itself(crawl, site):
-    versions = iter([page(text("a")), page(text("b"))])
-    site.routes["/changes"] = lambda _: next(versions)
-    outcome = crawl(Again, "/changes", "/changes", "/a/1", "/b/1")
-    assert outcome.notes == ["/changes", "/changes", "/a/1"]

@@ -129,7 +129,6 @@ def test_a_name_that_is_no_unicode_is_told_apart_and_can_be_stored(here):
          "x.html.gz: can't be read: CRC"),
         ("x.html.gz", b"\x1f\x8b\x08" + b"\0" * 7 + b"\xff" * 99, "compressed data is damaged"),
         ("x.csv", "text,n\na,1,2\n", "x.csv, row 1: has 3 fields, and the first line 2"),
-        ("x.csv", "words\na\n", "not an object with"),
         ("x.json", '[{"text": "a"}, {"text": ', "x.json, row 2: not JSON"),
         ("x.json", '[{"text": "a"} 5]', "row 2: not an object"),
         ("x.json", "[" * 100_000, "x.json, row 1: not JSON"),
@@ -137,6 +136,20 @@ def test_a_name_that_is_no_unicode_is_told_apart_and_can_be_stored(here):
         ("x.arrow", "", "x.arrow: can't be read as Arrow"),
         ("x.feather", "no table at all", "x.feather: can't be read as Arrow"),
         ("folder/x.css", "p {}", "folder: no file in this folder whose name ends in one of"),
+        ("x.csv", 'text,n\na,1\n5,"never closed\nmore\n',
+         "x.csv, row 3: not CSV (the row before has a quote that is never closed"),
+        ("x.csv", "text\rone\rtwo\r", "x.csv, row 1: not CSV (a line ends in CR alone"),
+        ("x.csv", "ID,Words\n1,a\n", 'not an object with "html" or "text" but ID, Words'),
+        ("x.jsonl", lines({"id": 1, "words": "a"}), 'with "html" or "text" but id, words'),
+        *(("x.json", f'[{{"text": "a"}}]{more}', "x.json, row 2: there is more after the end")
+          for more in ('\n[{"text": "b"}]', ",")),
+        ("x.json", "[]{}", "x.json, row 1: there is more after the end"),
+        *((name, '[{"text": "a"}]\n'.encode("utf-16"), f"{name}: is in UTF-16; 'iconv")
+          for name in ("x.jsonl", "x.json")),
+        ("x.csv", b"\xfe\xff\0t\0e\0x\0t\0\n\0a", "x.csv: is in UTF-16; 'iconv"),
+        ("x.tsv.gz", gzip.compress("text\na\n".encode("utf-16"), mtime=0),
+         "x.tsv.gz: is in UTF-16"),
+        ("x.feather", b"FEA1" + bytes(99), " Feather version 1; write it again"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(here, name, content, message):

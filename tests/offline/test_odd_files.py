@@ -149,33 +149,6 @@ def test_a_cut_record_keeps_its_line_end(tmp_path):
     assert (tmp_path / "out/x.csv").read_bytes() == b"text,n\n,1\n,2\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("x.csv", table_of(ROWS) + b'5,"never closed\nmore\n', "x.csv, row 6: not CSV .*closed"),
-        ("x.csv", b"text\rone\rtwo\r", "x.csv, row 1: not CSV .a line ends in CR alone"),
-        ("x.csv", b"ID,Words\n1,a\n", 'not an object with "html" or "text" but ID, Words'),
-        ("x.jsonl", b'{"id": 1, "words": "a"}\n', 'with "html" or "text" but id, words'),
-        ("x.json", b'[{"text": "a"}]\n[{"text": "b"}]', "x.json, row 2: there is more after"),
-        ("x.json", b'[{"text": "a"}],', "x.json, row 2: there is more after"),
-        ("x.json", b"[]{}", "x.json, row 1: there is more after"),
-        ("x.jsonl", LINES.decode().encode("utf-16"), "x.jsonl: is in UTF-16; 'iconv"),
-        ("x.json", LINES.decode().encode("utf-16"), "x.json: is in UTF-16; 'iconv"),
-        ("x.csv", b"\xfe\xff\0t\0e\0x\0t\0\n\0a", "x.csv: is in UTF-16; 'iconv"),
-        (
-            "x.tsv.gz",
-            gzip.compress("text\na\n".encode("utf-16"), mtime=0),
-            "x.tsv.gz: is in UTF-16",
-        ),
-        ("x.feather", b"FEA1" + bytes(99), "x.feather: .* Feather version 1; write it again"),
-    ],
-)
-def test_nothing_is_left_out_silently(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        texts(tmp_path / name)
-
-
 def test_an_array_may_end_in_blanks_beyond_what_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("scrapy_neardup.offline.readers.textual._PART", 16)
     (tmp_path / "x.json").write_bytes(b'[{"text": "a"}]' + b" \n" * 99)

@@ -27,6 +27,10 @@ from scrapy_neardup.verdict import Decision, Page
 
 SOMETHING = 0x0123456789ABCDEF
 EVERYTHING = (1 << 64) - 1
+NAMESPACES = (
+    "a", "a:t1", "a}", "{a", "a*", "a?", "[a]", "a\n", "a b", "名", "a%2F", "a/", "a\x00", "",
+    "a\\", "schema", "a:schema", "%",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

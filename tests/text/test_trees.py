@@ -5,7 +5,6 @@ import pickle
 import pytest
 from extracted import BODY, FULL, MAIN, added, content
 from lxml import etree
-from parsel import Selector
 
 from scrapy_neardup.text import Content, Extractor, normalize, parse_html
 
@@ -34,12 +33,6 @@ def test_pickle():
         for html in PAGES:
             assert copy.extract(parse_html(html)) == extractor.extract(parse_html(html))
     assert pickle.loads(pickle.dumps(Content("a", "b", ("c",), ("d",)))).images == ("c",)
-
-
-@pytest.mark.parametrize("html", PAGES)
-def test_a_tree_of_parsel(html):
-    """What Scrapy hands over."""
-    assert MAIN.extract(Selector(text=html).root) == MAIN.extract(parse_html(html))
 
 
 def test_a_part_of_a_tree():

@@ -1,4 +1,5 @@
-"""Components of pairs, and of shared features in runs on disk: brute force."""
+"""Components of pairs, and of shared features in runs on disk, and the page that stands for each:
+brute force."""
 
 from itertools import combinations
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.clusters import UnionFind, cluster, members
+from scrapy_neardup.offline.clusters import UnionFind, canonical, cluster, members
 from scrapy_neardup.offline.files import sortedruns
 from scrapy_neardup.offline.jobs.joining import feature_clusters
 
@@ -163,3 +164,14 @@ def test_members_are_the_clusters_of_two_and_more():
     assert [group.tolist() for group in members(labels)] == [[0, 2, 5], [1, 4]]
     assert members(np.arange(4)) == []
     assert members(np.empty(0, np.int64)) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=30))
+def test_the_canonical_page_of_any_clusters(pages):
+    labels = np.array([label for label, _ in pages], dtype=np.int64)
+    costs = [cost for _, cost in pages]
+    chosen, first = canonical(labels, costs).tolist(), canonical(labels).tolist()
+    for place, (label, _) in enumerate(pages):
+        group = [k for k, other in enumerate(labels) if other == label]
+        assert chosen[place] == min(group, key=lambda k: (costs[k], k))
+        assert first[place] == group[0]
