@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import multiprocessing
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from matching_pages import own_evidence
 from redis_servers import shared_server
-from sqlite_files import copied
+from sqlite_files import copied, other_process
 from store_registry import PLACES, keys, page, spread
 
 from scrapy_neardup.cli import main
@@ -124,30 +123,15 @@ def test_of_a_crawl_that_was_killed(uri):
     asyncio.run(still_known(f"sqlite:{copy}"))
 
 
-def crawl(uri: str, opened, done) -> None:
-    async def scenario() -> None:
-        async with open_store(uri, namespace=NAMES[0], schema={"shingle": 3}):
-            opened.set()
-            done.wait(300)
-
-    asyncio.run(scenario())
-
-
 def test_while_a_crawl_has_it_open(uri):
-    context = multiprocessing.get_context("spawn")
-    opened, done = context.Event(), context.Event()
-    process = context.Process(target=crawl, args=(uri, opened, done))
-    process.start()
-    try:
-        assert opened.wait(60)
+    with other_process(uri, namespace=NAMES[0], schema={"shingle": 3}) as crawl:
+        assert crawl.stdout.readline() == "open\n"
         for verb in (["stats"], ["clear", "--yes"]):
             refused = run(*verb, "--store", uri, "--namespace", NAMES[0])
             assert refused.exit_code == 2
             assert "is open in another process" in refused.output
-    finally:
-        done.set()
-        process.join()
-    assert process.exitcode == 0
+        crawl.communicate("\n")
+    assert crawl.returncode == 0
 
 
 def test_a_damaged_row_is_told_of(tmp_path):

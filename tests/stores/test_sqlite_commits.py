@@ -1,15 +1,17 @@
 """When changes are written to a file, and what pages see meanwhile."""
 
-import os
-import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import pytest
-from forked import python
 from sqlite_files import add, kept
-from store_registry import EVERYTHING, keep, page, spread, until
+from store_registry import EVERYTHING, healed, keep, page, spread, until
 
+from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.sqlite import sqlitestore
+from scrapy_neardup.verdict import Decision, Page
 
 
 async def test_a_change_is_written_within_an_interval_without_further_calls(path):
@@ -31,72 +33,45 @@ async def test_many_changes_are_written_without_waiting_for_the_clock(path, monk
         assert len(kept(path)) == rows
 
 
-FULL_DISK = """
-    import asyncio, resource, sys
-    from scrapy_neardup.errors import StoreUnavailableError
-    from scrapy_neardup.stores import open_store
-    from scrapy_neardup.verdict import Decision, Page
-
-    def page(number):
-        fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-        return Page(id=number, fingerprint=fingerprint, url="x" * 200)
-
-    def limit(size):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-    async def main():
-        store = open_store(sys.argv[1])
-        await store.open()
-        limit(400_000)
-        kept = failures = 0
-        while failures < 50:
-            try:
-                verdict = await store.check_and_add(page(kept))
-            except StoreUnavailableError as error:
-                assert "NEARDUP_STORE" in str(error)
-                failures += 1
-                continue
-            assert verdict.decision is Decision.NEW
-            kept += 1
-            try:
-                await store.confirm(verdict.page_id)
-            except StoreUnavailableError:
-                failures += 1
-        stats = await store.stats()
-        assert (stats.pages, stats.pending) == (kept, 0), stats
-        if sys.argv[2] == "recovers in time":
-            limit(resource.RLIM_INFINITY)
-            while (await tried(store, page(kept))) is None:
-                await asyncio.sleep(0.05)
-            await store.forget(kept)
-        if sys.argv[2] == "recovers at last":
-            limit(resource.RLIM_INFINITY)
-        try:
-            await store.close()
-        except StoreUnavailableError:
-            print("lost")
-        else:
-            print(kept)
-
-    async def tried(store, page):
-        try:
-            return await store.check_and_add(page)
-        except StoreUnavailableError:
-            return None
-
-    asyncio.run(main())
-"""
+@contextmanager
+def disk_of(size: int) -> Iterator[Callable[[], None]]:
+    """Let no file grow beyond this size; yield what lifts the limit."""
+    resource = pytest.importorskip("resource", reason="it stands for a full disk")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    lift = partial(resource.setrlimit, resource.RLIMIT_FSIZE, before)
+    try:
+        yield lift
+    finally:
+        lift()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a limit on file sizes stands for a full disk")
 @pytest.mark.parametrize("then", ["recovers in time", "recovers at last", "stays full"])
 async def test_a_full_disk(then, path):
-    result = python("-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then)
-    assert result.stderr == ""
-    if then == "stays full":
-        assert result.stdout == "lost\n"
-    else:
-        assert len(kept(path)) == int(result.stdout) >= sqlitestore.COMMIT_ROWS
+    def numbered(number: int) -> Page:
+        return page(number, spread(number), url="x" * 200)
 
+    store, added, said = open_store(f"sqlite:{path}"), 0, []
+    await store.open()
+    with disk_of(400_000) as lift:
+        while len(said) < 50:
+            try:
+                assert await add(store, numbered(added)) == [Decision.NEW]
+                added += 1
+                await store.confirm(added - 1)
+            except StoreUnavailableError as error:
+                said.append(str(error))
+        assert all("NEARDUP_STORE" in each for each in said)
+        stats = await store.stats()
+        assert (stats.pages, stats.pending) == (added, 0)
+        if then != "stays full":
+            lift()
+        if then == "recovers in time":
+            await healed(lambda: store.check_and_add(numbered(added)))
+            await store.forget(added)
+        with pytest.raises(StoreUnavailableError) if then == "stays full" else nullcontext():
+            await store.close()
+    if then != "stays full":
+        assert len(kept(path)) == added >= sqlitestore.COMMIT_ROWS
     async with open_store(f"sqlite:{path}") as store:
         assert (await store.stats()).pages == len(kept(path))

@@ -3,36 +3,16 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 
 import pytest
-from sqlite_files import add, kept, make
+from sqlite_files import add, kept, make, other_process
 from store_registry import healed, keep, page
 
 from scrapy_neardup.errors import StoreLockedError, StoreMismatchError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.verdict import Decision
-
-HOLD = """
-    import asyncio, sys
-    from scrapy_neardup.stores import open_store
-
-    async def main():
-        async with open_store(sys.argv[1]):
-            print("open", flush=True)
-            sys.stdin.readline()
-
-    asyncio.run(main())
-"""
-
-
-def other_process(uri: str) -> subprocess.Popen[str]:
-    command, pipe = [sys.executable, "-c", textwrap.dedent(HOLD), uri], subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 async def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):

@@ -2,6 +2,8 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -30,6 +32,25 @@ def kept(path: Path) -> dict[int, tuple[int, int, str | None]]:
     entries = [(ENTRY.unpack_from(entry), url) for entry, url in rows]
     assert len({entry[1] for entry, _ in entries}) == len(entries)
     return {page_id: (key, count, url) for (key, page_id, _, count, _), url in entries}
+
+
+HOLD = """
+import asyncio, sys
+from scrapy_neardup.stores import open_store
+
+async def main():
+    async with open_store(sys.argv[1], **eval(sys.argv[2])):
+        print("open", flush=True)
+        sys.stdin.readline()
+
+asyncio.run(main())
+"""
+
+
+def other_process(uri: str, **options: object) -> subprocess.Popen[str]:
+    """Open a store in a process that says ``open``, and closes it when it is told a line."""
+    command, pipe = [sys.executable, "-c", HOLD, uri, repr(options)], subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 async def add(store: Store, *pages: Page) -> list[Decision]:
