@@ -57,13 +57,13 @@ TESTS = {
     "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts "
     "tests/cli/test_scan.py",
     "stores": "{s}open_store {s}keys {s}store_secrets {s}behaviour "
-    "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}candidates {s}floods",
+    "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}floods",
     "stores/embedded": "{s}rowmap {s}embedded {s}notices {s}behaviour {s}model "
-    "{s}features {s}candidates {s}retention {s}floods",
+    "{s}features {s}retention {s}floods",
     "stores/pack": "{s}packfile {s}layered {c}base",
     "stores/redis": "{s}keys {s}redis_shared {s}redis_layout {s}redis_exact {s}redis_questions "
     "{s}behaviour {s}redis_faults {s}redis_reached {s}redis_background {s}notices {s}model "
-    "{s}features {s}candidates {s}retention {s}floods",
+    "{s}features {s}retention {s}floods",
     "stores/redis/uri": "{s}store_secrets {s}open_store",
     "stores/redis/redis_admin": "tests/cli/test_stats_and_clear.py",
     **dict.fromkeys(
@@ -72,18 +72,18 @@ TESTS = {
             *(f"stores/redis/lua/{name}" for name in ("announce", "commit")),
         ],
         "{s}redis_rivals {s}cluster_matching {s}redis_shared {s}behaviour "
-        "{s}redis_cluster {s}redis_faults {s}model {s}features {s}candidates {s}retention",
+        "{s}redis_cluster {s}redis_faults {s}model {s}features {s}retention",
     ),
-    "stores/sqlite": "{s}sqlite {s}write_behind {s}sqlite_commits {s}sqlite_lock {s}behaviour "
+    "stores/sqlite": "{s}sqlite {s}write_behind {s}behaviour "
     "{s}sqlite_damage {s}retention {s}features {s}model tests/cli/test_stats_and_clear.py "
     "tests/cli/test_changes.py",
     "crawl": "{c}start {c}settings {c}life {c}actions {c}waiting {c}eligibility {c}seen "
-    "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget {c}http",
+    "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget",
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
     "crawl/circuitbreaker": "{c}guard {c}store_failures",
     "crawl/middlewares": "{c}start {c}life {c}actions {c}base {c}pattern_budget {c}url_rules "
     "{c}claims_tested",
-    "crawl/output": "{c}asking_again {c}life {c}actions {c}sitemaps",
+    "crawl/output": "{c}asking_again {c}life {c}actions {c}eligibility",
     "crawl/session": "{c}batching {c}life {c}start {c}actions {c}waiting",
     "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
     "{c}control {c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",

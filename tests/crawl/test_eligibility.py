@@ -1,14 +1,16 @@
-"""Which responses are pages, and which of those are left unjudged.
+"""Which responses are pages, whatever middlewares do to them, and which are left unjudged.
 
 In most crawls here a first response holds the text that a page repeats later: the page is
 delivered only if the first was neither judged nor recorded.
 """
 
+import gzip
 from typing import ClassVar
 
 import pytest
 import scrapy
-from crawl_spiders import Copies, Default, Follow, Visit
+from crawl_spiders import Again, Copies, Default, Follow, Visit
+from scrapy.spiders import SitemapSpider
 from site_server import Answer, page, text
 
 
@@ -184,3 +186,89 @@ def test_pages_are_compared_within_their_category(crawl, site):
     assert outcome.counted()["unjudged/text-error"] == 1
     [error] = outcome.logged("ERROR")
     assert "The NEARDUP_SCOPE callable failed for" in error
+
+
+def redirect(path):
+    return Answer("", status=302, headers={"Location": path})
+
+
+def test_a_redirect_is_judged_where_it_ends(crawl, site):
+    site.routes |= {"/here": redirect("/a/1"), "/there": redirect("/a/2")}
+    outcome = crawl(Again, "/here", "/a/1", "/there")
+    assert outcome.notes == ["/a/1", "/a/1"]
+    assert outcome.pages("new", "seen", "dropped") == [1, 1, 1]
+
+
+def test_redirects_and_retries_of_the_default_callback_are_judged(crawl, site):
+    answers = iter([Answer("", status=503), page(text("b"))])
+    site.routes["/here"] = redirect("/a/1")
+    site.routes["/busy"] = lambda _: next(answers)
+    outcome = crawl(Default, "/here", "/a/2", "/busy", "/b/1", settings={"RETRY_ENABLED": True})
+    assert outcome.notes == ["/a/1", "/busy"]
+    assert outcome.stats["retry/count"] == 1
+    assert outcome.counted()["pages/dropped"] == 2
+
+
+REFRESHES = page(text("a"), head='<meta http-equiv="refresh" content="0; url=/b/1">')
+PACKED = gzip.compress(page(text("a")).encode(), mtime=0)
+
+
+@pytest.mark.parametrize(("other", "delivered"), [
+    (REFRESHES, ["/b/1", "/a/1"]),
+    (Answer(PACKED, headers={"Content-Encoding": "gzip"}), ["/other"]),
+])  # fmt: skip
+def test_a_page_that_refreshes_is_no_page_and_a_compressed_one_is(crawl, site, other, delivered):
+    site.routes["/other"] = other
+    assert crawl(Visit, "/other", "/a/1").notes == delivered
+
+
+def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    first, second = (crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings) for _ in range(2))
+    assert len(site.requests) == second.stats["httpcache/hit"] == 4
+    assert first.notes == second.notes == ["/a/1", "/b/1"]
+    assert first.counted() == second.counted()
+
+
+XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+
+class Listed(SitemapSpider):
+    """Notes the pages of its sitemap, and follows their links with a copy of their meta."""
+
+    name = "listed"
+
+    def __init__(self, site, paths=(), **arguments):
+        super().__init__(**arguments)
+        self.site = site
+        self.sitemap_urls = [f"{site}/robots.txt"]
+        self.notes = []
+
+    def parse(self, response):
+        self.notes.append(response.url.removeprefix(self.site))
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href, meta=response.meta, priority=-1_000)
+
+
+@pytest.mark.parametrize(("keep", "delivered"), [(True, 3), (False, 1)])
+def test_pages_of_a_sitemap_are_judged_and_dropped_if_asked_alone(crawl, site, keep, delivered):
+    """Its index of sitemaps leads to three pages that are one, and a link to a fourth."""
+
+    def xml(kind, *paths):
+        urls = "".join(f"<{kind}><loc>{site.url}{path}</loc></{kind}>" for path in paths)
+        outer = {"sitemap": "sitemapindex", "url": "urlset"}[kind]
+        body = f'<?xml version="1.0"?><{outer} xmlns="{XMLNS}">{urls}</{outer}>'
+        return Answer(body, headers={"Content-Type": "application/xml"})
+
+    site.routes["/robots.txt"] = Answer(f"Sitemap: {site.url}/index.xml")
+    site.routes["/index.xml"] = xml("sitemap", "/pages.xml")
+    site.routes["/pages.xml"] = xml("url", "/a/1", "/a/2", "/a/3")
+    site.routes["/a/1"] = page(text("a", 1), "/a/4")
+    site.routes["/a/3"] = page(text("a", 3), "/a/4")
+    outcome = crawl(Listed, settings={"NEARDUP_KEEP_SITEMAP": keep})
+    assert set(outcome.notes) <= {"/a/1", "/a/2", "/a/3"}
+    assert len(outcome.notes) == delivered
+    counted = outcome.counted()
+    assert (counted.get("pages/kept-start", 0), counted["pages/dropped"]) == (
+        delivered - 1, 4 - delivered,
+    )  # fmt: skip

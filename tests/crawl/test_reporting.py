@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from urllib.parse import quote
 
 import pytest
 from crawl_spiders import Visit
@@ -139,3 +140,17 @@ def test_it_tells_what_was_dropped_and_what_waits(crawl, site):
 
 def test_it_is_off_with_scrapys_own(crawl):
     assert not progress(crawl(Visit, "/a/1", settings={"LOGSTATS_INTERVAL": 0}))
+
+
+def test_no_page_makes_a_name_of_a_stat(crawl, site):
+    odd = '"}\\n# {x="\N{RIGHT-TO-LEFT OVERRIDE}'
+    for number in range(12):
+        site.routes[f"/{number}/{quote(odd)}"] = page(text("a"), title=f"{odd}{number}")
+        headers = {"Content-Type": f"application/json; x={number}"}
+        site.routes[f"/json/{number}"] = Answer("{}", headers=headers)
+    paths = [f"/{number}/{quote(odd)}" for number in range(12)]
+    outcome = crawl(Visit, *paths, *(f"/json/{number}" for number in range(12)))
+    names = [name for name in outcome.stats if name.startswith("neardup/")]
+    assert len(outcome.notes) > 12
+    assert len(names) < 12
+    assert all(re.fullmatch("neardup(/[a-z0-9-]+){2}", name) for name in names)

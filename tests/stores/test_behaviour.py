@@ -3,8 +3,8 @@
 A story is a sequence of calls, and what comes of each. ``new 2 S~3 scope=a`` adds page 2 with the
 fingerprint S but for its lowest three bits; ``duplicate 3 S of 2``; ``forget 2 = 1``, as one page
 was dropped for it; ``pages 1 pending 0 dropped 2``. ``f=1,2,3`` are features, ``t=1`` is a text:
-16 digits, or one for all of them; with 12 in common it is the same. Which entries are candidates
-(rule 1) is told by ``test_candidates.py``, too.
+16 digits, or one for all of them; with 12 in common it is the same. Tests below tell more of which
+entries are candidates (rule 1).
 """
 
 import asyncio
@@ -17,9 +17,19 @@ import pytest
 from deciders import Asking, by_evidence
 from full_buckets import check_full_buckets
 from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, NEAR_CONFIRMED, like
-from store_registry import EVERYTHING, PLACES, SOMETHING, counts, page
+from store_registry import (
+    EVERYTHING,
+    NAMESPACES,
+    PLACES,
+    SOMETHING,
+    counts,
+    on_store,
+    outcome,
+    page,
+)
 
 from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 NAMED = {"A": 0, "S": SOMETHING, "Z": EVERYTHING}
@@ -211,3 +221,63 @@ async def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
             for decision, count in ((Decision.NEW, 1), (Decision.DUPLICATE, 9))
         }  # fmt: skip
         assert await counts(clients[0]) == (40, 0, 360)
+
+
+@on_store()
+async def test_scopes_never_meet_where_their_keys_do(store):
+    masks = {scope: partition(scope, exact=False).mask for scope in ("", "a.example", "b.example")}
+    for first, flipped in ((0, 0), (10, 0b101)):
+        for number, (scope, mask) in enumerate(masks.items()):
+            crafted = page(first + number, SOMETHING ^ mask ^ flipped, scope=scope)
+            found = (Decision.DUPLICATE, number) if first else (Decision.NEW, None)
+            assert await outcome(store, crafted) == found
+
+
+@on_store()
+async def test_exact_and_other_pages_never_meet(store):
+    for first, scope in ((0, ""), (10, "a.example")):
+        masks = [partition(scope, exact=exact).mask for exact in (False, True)]
+        crafted = SOMETHING ^ masks[0] ^ masks[1]
+        await store.check_and_add(page(first, SOMETHING, scope=scope))
+        for number, fingerprint in enumerate((SOMETHING, crafted), first + 1):
+            other = page(number, fingerprint, scope=scope, exact=True)
+            assert await outcome(store, other) == (Decision.NEW, None)
+        other = page(first + 3, crafted, scope=scope)
+        assert await outcome(store, other) == (Decision.NEW, None)
+
+
+@on_store(max_distance=6)
+async def test_the_largest_and_the_smallest_values(store):
+    for number, fingerprint in ((0, 0), (EVERYTHING, EVERYTHING)):
+        extreme = page(number, fingerprint, tokens=10**9)
+        assert await outcome(store, extreme) == (Decision.NEW, None)
+    assert await outcome(store, page(1, 63)) == (Decision.DUPLICATE, 0)
+    assert await outcome(store, page(2, EVERYTHING - 63)) == (Decision.DUPLICATE, EVERYTHING)
+    await store.confirm(EVERYTHING)
+    await store.confirm(0)
+    assert (await store.stats()).pending == 0
+
+
+@on_store()
+async def test_any_text_in_scope_and_url(store):
+    scopes = ("", "ü.example", "\ud800", "a" * 5000, "a\x00b", "'; DROP TABLE page; --")
+    for number, scope in enumerate(scopes):
+        odd = page(number, SOMETHING, scope=scope, url=f"https://{scope}/")
+        assert await outcome(store, odd) == (Decision.NEW, None)
+        await store.confirm(number)
+    for number, scope in enumerate(scopes):
+        verdict = await store.check_and_add(page(number + 10, SOMETHING, scope=scope))
+        assert verdict.match.page_id == number
+        if "\ud800" not in scope:
+            assert verdict.match.url == f"https://{scope}/"
+
+
+async def test_namespaces_never_meet(place):
+    for name in NAMESPACES:
+        async with open_store(place.uri, namespace=name) as store:
+            assert await outcome(store, page(1, SOMETHING)) == (Decision.NEW, None)
+            await store.confirm(1)
+    for name in NAMESPACES if place.survives else ():
+        async with open_store(place.uri, namespace=name) as store:
+            assert (await store.stats()).pages == 1
+            assert await outcome(store, page(2, SOMETHING)) == (Decision.DUPLICATE, 1)
