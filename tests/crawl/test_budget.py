@@ -7,7 +7,7 @@ from audits import verdicts
 from crawl_spiders import Follow, Starts, Visit
 from hypothesis import given
 from hypothesis import strategies as st
-from site_server import Answer, page, text
+from site_server import page, text
 from store_registry import PLACES
 
 from scrapy_neardup.crawl import groups
@@ -130,15 +130,6 @@ def test_a_page_that_comes_again_takes_no_second_place(crawl, stored):
     assert outcome.pages("kept-budget", "dropped") == [6, 1]
 
 
-def test_a_retried_failure_takes_no_place(crawl, site):
-    answers = iter([Answer("", status=503), page(text("a", 2))])
-    site.routes["/a/2"] = lambda _: next(answers)
-    settings = THREE | {"RETRY_ENABLED": True}
-    outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4", settings=settings)
-    assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3"]
-    assert outcome.stats["retry/count"] == 1
-
-
 def test_a_group_ends_with_the_processing_of_its_first_page(crawl):
     settings, fails = {"NEARDUP_GROUP_BUDGET": 2}, ["/a/1"]
     outcome = crawl(Visit, *PATHS[::2], settings=settings, fails=fails, errors=True)
@@ -150,9 +141,3 @@ def test_start_requests_count(crawl):
     outcome = crawl(Starts, *PATHS[::2], settings=THREE)
     assert outcome.notes == PATHS[::2]
     assert outcome.pages("kept-budget", "kept-start") == [2, 2]
-
-
-def test_a_base_counts_nothing(crawl, site):
-    outcome = crawl(Visit, "/a/1", settings=THREE | {"NEARDUP_BASE": "base.pack"}, errors=True)
-    assert outcome.logged("ERROR")[0].startswith("NEARDUP_GROUP_BUDGET")
-    assert site.requests == []

@@ -99,6 +99,7 @@ REFUSED = [
     ({"NEARDUP_STORE": "toy://u:secret@break=make"},
      "NEARDUP_STORE: toy:… can't be used: KeyError"),
     ({"NEARDUP_NAMESPACE": "%(spider)s"}, "NEARDUP_NAMESPACE"),
+    ({"NEARDUP_GROUP_BUDGET": 3, "NEARDUP_BASE": "base.pack"}, "NEARDUP_GROUP_BUDGET"),
     *[
         (others | {setting: {ADDON: 500}},
          f'{setting} names {ADDON}, {NOTHING}: it is an add-on; set ADDONS = {{"{ADDON}": 500}}')
@@ -120,7 +121,7 @@ REFUSED = [
     ],
 ]  # fmt: skip
 """Settings, and what a crawl says that they stop."""
-BY_HAND_AS_WELL = [(BY_HAND | settings, message) for settings, message in REFUSED[:6]]
+BY_HAND_AS_WELL = [(BY_HAND | settings, message) for settings, message in REFUSED[:7]]
 
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED + BY_HAND_AS_WELL)

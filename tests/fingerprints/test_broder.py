@@ -13,7 +13,6 @@ from resembling_sets import HASH_SETS, fixed, resembling
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.broder import Filter
-from scrapy_neardup.fingerprints.hashing import digest
 from scrapy_neardup.fingerprints.independent import minima
 
 
@@ -47,15 +46,6 @@ def test_minima_are_equal_as_often_as_the_sets_are_alike():
     bound = sqrt(truth * (1 - truth) / 84)
     assert abs(np.mean(shares) - truth) <= 4 * bound / sqrt(200)
     assert np.std(shares) == pytest.approx(bound, rel=0.2)
-
-
-def test_features_are_digests_of_groups():
-    found = minima(fixed(500), 60)
-    features = Filter(4, 15, 1).digests(found)
-    assert features.dtype == np.uint64
-    for place in range(4):
-        group = b"".join(int(m).to_bytes(8, "little") for m in found[15 * place :][:15])
-        assert features[place] == digest(group)
 
 
 def test_features_stay_as_they_are():

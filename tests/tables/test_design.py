@@ -52,14 +52,6 @@ def test_nested_blocks_are_cut_from_what_the_first_choice_left():
     assert Permutation.leading(first.blocks).apply(0x0123456789ABCDEF) == 0x0123456789ABCDEF
 
 
-def test_tables_of_unequal_prefix_may_be_cut_further_in_different_ways():
-    design = cuts.fewest(3, prefix_bits=32)
-    # Of the 20 tables 4 have a prefix of 31 bits; C(4,1) each makes them 16.
-    assert len(design.tables) == 16 + 16
-    assert design.name == "C(6,3) | C(6,3) x C(4,1)"
-    assert design.prefix_bits == 32
-
-
 @given(bits=st.integers(4, 20), max_distance=st.integers(1, 3), prefix_bits=st.integers(1, 16))
 def test_no_uniform_nesting_needs_fewer_tables_than_the_recursion(bits, max_distance, prefix_bits):
     nested = []
