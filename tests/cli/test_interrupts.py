@@ -9,6 +9,7 @@ from pathlib import Path
 from time import sleep
 
 import pytest
+from forked import python
 
 SUPPORT = Path(__file__).parents[1] / "support"
 WAITS = """
@@ -142,10 +143,8 @@ Progress.update = interrupted
 ])  # fmt: skip
 def test_a_scan_says_what_there_is_of_it(options, said, tmp_path):
     (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n' * 3)
-    result = subprocess.run(
-        [sys.executable, "-c", main(PAGES_FIRST), "scan", "pages.jsonl", *options],
-        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
-    )  # fmt: skip
+    command = "-c", main(PAGES_FIRST), "scan", "pages.jsonl", *options
+    result = python(*command, cwd=tmp_path, timeout=60)
     assert result.returncode == 130
     assert result.stderr.strip() == said
     assert len(result.stdout.splitlines()) == (0 if "--output" in options else 2)

@@ -1,10 +1,9 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from forked import python
 
 from scrapy_neardup import __version__
 from scrapy_neardup.cli import VERBS, main
@@ -39,8 +38,7 @@ def test_help_imports_nothing_heavy():
         "main(['--help'], standalone_mode=False)\n"
         "print([name for name in ('numpy', 'lxml', 'scrapy', 'asyncio') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert python("-c", code, check=True).stdout.splitlines()[-1] == "[]"
 
 
 def test_every_option_explains_itself():
@@ -69,9 +67,7 @@ def test_settings_are_called_as_the_options_are():
 
 
 def test_the_command_reference_is_up_to_date():
-    made = subprocess.run(
-        [sys.executable, ROOT / "docs" / "cli.py"], capture_output=True, text=True, check=True
-    )
+    made = python(ROOT / "docs" / "cli.py", check=True)
     assert (ROOT / "docs" / "cli.md").read_text() == made.stdout, (
         "run: python docs/cli.py > docs/cli.md"
     )

@@ -14,6 +14,7 @@ from compare import crawls
 from compare.crawls import PROJECT, crawl, served
 from compare.tally import merged, tally
 from docsite.lookalikes import lookalikes
+from forked import python
 
 PAGES = 250
 
@@ -22,9 +23,8 @@ PAGES = 250
 def run(tmp_path_factory, modules):
     """What one comparison printed, and the folder of its journals."""
     folder = tmp_path_factory.mktemp("comparison")
-    command = [sys.executable, "-m", "compare", "--pages", str(PAGES), "--folder", str(folder)]
-    done = subprocess.run([*command, *modules], cwd=PROJECT, capture_output=True, text=True,
-                          check=True, timeout=120)  # fmt: skip
+    command = "-m", "compare", "--pages", PAGES, "--folder", folder, *modules
+    done = python(*command, cwd=PROJECT, check=True, timeout=120)
     assert done.stderr == ""
     return done.stdout, folder
 
@@ -61,7 +61,7 @@ def test_one_crawl_ends_at_its_budget_and_the_other_before(journals):
 
 def test_without_redis_the_example_crawls():
     code = "import sys; sys.modules['redis'] = None; import example.frontier, example.settings"
-    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
+    python("-c", code, cwd=PROJECT, check=True)
 
 
 def test_the_plugin_is_all_that_differs(journals):

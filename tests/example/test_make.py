@@ -3,18 +3,17 @@
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from forked import python
 
 REPOSITORY = Path(__file__).parents[2]
 
 
 def environment(*arguments, **variables):
-    command = [sys.executable, REPOSITORY / "tools" / "environment.py", *arguments]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    return python(REPOSITORY / "tools" / "environment.py", *arguments, env=variables)
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
@@ -43,10 +42,7 @@ def test_an_old_python_is_told_which_is_needed(tmp_path):
 def matrix(code, **variables):
     """Return what code prints that knows `tools/matrix.py`."""
     tools = {"PYTHONPATH": str(REPOSITORY / "tools")}
-    return subprocess.run(
-        [sys.executable, "-c", f"import matrix; {code}"],
-        env=tools | variables, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    return python("-c", f"import matrix; {code}", env=tools | variables, check=True).stdout
 
 
 def test_the_oldest_of_each_dependency_is_what_the_matrix_takes():

@@ -1,13 +1,12 @@
 """The server, as a process of its own, over real connections."""
 
 import http.client
-import subprocess
-import sys
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 from compare.crawls import PROJECT, served
+from forked import python
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +48,6 @@ def test_it_ends_with_its_caller():
 
 
 def test_a_taken_port_is_named(url):
-    command = [sys.executable, "-m", "docsite", "--port", str(urlsplit(url).port), "cmd"]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    done = python("-m", "docsite", "--port", urlsplit(url).port, "cmd", cwd=PROJECT)
     assert done.returncode == 2
     assert f"port {urlsplit(url).port}: Address already in use" in done.stderr

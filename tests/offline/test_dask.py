@@ -71,6 +71,11 @@ def mortal(tmp_path_factory):
         yield client
 
 
+def kill_one_of(client):
+    client.wait_for_workers(2, timeout=120)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
 @pytest.fixture
 def files(tmp_path):
     """Two files of fingerprints, and one of those with near-duplicates in both."""
@@ -133,8 +138,7 @@ def test_each_step_with_a_worker_killed(mortal, tmp_path):
     def work(*arguments):
         for number, result in enumerate(Cluster(mortal)(*arguments)):
             if not number:
-                mortal.wait_for_workers(2, timeout=120)
-                os.kill(next(iter(mortal.run(os.getpid).values())), signal.SIGKILL)
+                kill_one_of(mortal)
             yield result
 
     work.size = 4
@@ -160,8 +164,7 @@ def test_pages_with_a_worker_killed_in_the_middle(mortal, tmp_path):
     found = []
     for number, (name, page) in enumerate(analysed(corpus, analyser, Cluster(mortal))):
         if number == 25:
-            mortal.wait_for_workers(2, timeout=120)
-            os.kill(next(iter(mortal.run(os.getpid).values())), signal.SIGKILL)
+            kill_one_of(mortal)
         found.append((name, page))
     assert found == [*analysed(corpus, analyser)]
     sets = [

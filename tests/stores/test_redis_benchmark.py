@@ -1,11 +1,10 @@
 """The benchmark of the Redis store runs on one server and in a cluster."""
 
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
 import pytest
+from forked import python
 
 pytestmark = pytest.mark.benchmark
 
@@ -15,8 +14,7 @@ BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "redis_store.py
 
 def figures(*options):
     """Return the figures of two presets, unless the options name others."""
-    command = [sys.executable, BENCHMARK, "--quick", *(options or BOTH)]
-    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    run = python(BENCHMARK, "--quick", *(options or BOTH), check=True, timeout=300)
     return {line[:38].strip(): line[38:].split() for line in run.stdout.splitlines()[2:]}
 
 
