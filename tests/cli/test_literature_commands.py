@@ -12,7 +12,6 @@ from scrapy_neardup.offline.jobs.joining import Shingles
 
 @pytest.fixture
 def texts(tmp_path):
-    """Texts, which are those of x.jsonl."""
     base = [f"w{number}" for number in range(120)]
     made = [" ".join(base[:at] + ["new"] * 3 + base[at:]) for at in range(0, 120, 9)]
     made += ["alone here with some words", ""]

@@ -18,7 +18,6 @@ def raw(tmp_path):
 
 @pytest.fixture
 def verdicts(tmp_path):
-    """What scan prints of the fingerprints."""
     path = tmp_path / "verdicts.jsonl"
     found = enumerate(FINGERPRINTS.tolist())
     write_lines(

@@ -62,7 +62,6 @@ class Asks(Visit):
 
 
 def busy(times):
-    """Return routes of all paths, each of which is busy some times."""
     return {path: Busy(times) for path in PATHS}
 
 

@@ -24,7 +24,6 @@ SPIDER = MIDDLEWARE.format("Spider")
 
 
 def raising(what):
-    """Make every store of a file raise `what` when it is opened."""
     return (
         "from scrapy_neardup.stores.sqlite.sqlitestore import SQLiteStore\n"
         f"async def opened(self):\n    raise {what}\n"

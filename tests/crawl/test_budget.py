@@ -60,7 +60,6 @@ def test_what_is_remembered_is_bounded(monkeypatch):
 
 @pytest.fixture(params=["memory", "sqlite", "redis", "redis-cluster"])
 def stored(request):
-    """Settings of a crawl with a store of each kind."""
     with PLACES[request.param]() as place:
         yield {"NEARDUP_STORE": place.uri}
 
@@ -109,8 +108,6 @@ def test_each_action_spares_what_is_within_the_budget(crawl, site, audit, action
 
 
 class Revisit(Visit):
-    """Requests every page three times."""
-
     def page(self, response):
         self.note(response, response.meta["neardup"].decision)
         yield {"path": self.path_of(response)}

@@ -19,7 +19,6 @@ TEXT = (DOCS / "settings.md").read_text()
 
 
 def script(name):
-    """Return the module of a script in docs."""
     spec = spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -51,8 +51,6 @@ def test_an_errback_may_pass_the_failure_on_and_one_that_fails_is_an_error(crawl
 
 
 class Retries(Visit):
-    """Schedules every failure again, for ever."""
-
     afresh = False
 
     def failed(self, failure):

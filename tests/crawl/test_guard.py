@@ -30,7 +30,6 @@ class Bench:
         self.store = GuardedStore(self.toy, URI, timeout=timeout, on_failure=self.failures.append)
 
     async def outcome(self):
-        """Return why a check failed, or its decision."""
         try:
             return (await self.store.check_and_add(Page(id=1, fingerprint=1))).decision
         except StoreCallFailedError as error:

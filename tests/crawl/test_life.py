@@ -190,8 +190,6 @@ def test_all_is_over_before_the_store_closes(crawl, site):
 
 
 class Counts(Visit):
-    """Counts what is held of judged pages at the end."""
-
     def page(self, response):
         gc.collect()
         held = sum(isinstance(each, pagestate.Visit) for each in gc.get_objects())

@@ -42,8 +42,6 @@ PACKAGE = Path(scrapy_neardup.__file__).parent
 
 @pytest.fixture
 def loaded(site):
-    """Return the Python files of the package that a crawl with some settings loads."""
-
     def run(**settings):
         pairs = [f"{name}={value}" for name, value in settings.items()]
         done = python("-P", "-c", CRAWL, site.url, *pairs, check=True)

@@ -36,8 +36,6 @@ def duplicate(of=1, url="/product/0", count=2, action="drop", text=None):
 
 @pytest.fixture
 def warned(caplog):
-    """Return a function from (path, judged) to the warnings of a crawl."""
-
     def run(pages):
         caplog.clear()
         warnings = PatternWarnings(None)

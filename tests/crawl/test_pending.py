@@ -92,7 +92,6 @@ class Crawl:
         return self
 
     async def judged(self, visit, fingerprint):
-        """Ask the store about a page, and return its verdict."""
         await self.pending.begin(visit)
         self.checks += 1
         page = Page(id=visit.page_id, fingerprint=fingerprint, exact=True)

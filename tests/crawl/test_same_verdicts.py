@@ -100,7 +100,6 @@ async def judged(uri: str, *stops: int, asks: bool = True) -> Told:
 
 @pytest.fixture(scope="module")
 def expected() -> Told:
-    """Return what is told of each page with a store in memory."""
     return asyncio.run(judged("memory:"))
 
 

@@ -26,7 +26,6 @@ SUPPORT = Path(__file__).parent.parent / "support"
 
 
 def scrapy_command(*arguments, **settings):
-    """Run ``scrapy`` as a user does, with the add-on."""
     command = with_the_add_on(*arguments, **settings)
     return forked.run("scrapy.cmdline", "execute", *command, cwd=SUPPORT)
 

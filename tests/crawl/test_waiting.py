@@ -113,8 +113,6 @@ def test_a_page_may_download_inline_while_others_take_all_slots(crawl):
 
 
 class Produces(Visit):
-    """Yields more items than are processed at a time."""
-
     def page(self, response):
         self.note(response)
         for number in range(20):
@@ -132,8 +130,6 @@ def test_items_are_processed_while_other_pages_take_all_slots(crawl, slots):
 
 
 class Slow(Running):
-    """The callback of its first page waits for the others."""
-
     async def first(self, response):
         while len(self.notes) < len(self.paths):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -165,8 +161,6 @@ def test_a_page_that_waits_for_its_own_duplicate_is_freed_by_the_bound(crawl):
 
 
 class Closes(Running):
-    """Closes the spider while other pages wait."""
-
     async def first(self, response):
         await super().first(response)
         raise CloseSpider("enough")

@@ -67,7 +67,6 @@ def test_avalanche(length, key):
 
 
 def test_chunks_do_not_show():
-    """A text of many chunks has the hashes of its parts."""
     words = [f"word{n * n % 977}" + "é" * (n % 3 == 0) for n in range(60_000)]
     expected = {word: one(word) for word in set(words)}
     for text in (" ".join(words), "\n".join(words)):

@@ -82,7 +82,6 @@ def test_simhash_of_any_weights(weights):
 @pytest.mark.parametrize("weights", ["set", "tf", "sqrt", "log"])
 @pytest.mark.parametrize("count", [254, 255, 256, 5_000, 16_320, 16_321, 40_000])
 def test_many_features(count, weights):
-    """More features than fit one block of any kind."""
     text = " ".join(f"w{i * i % 5003}" for i in range(count))
     tokens = [reference.token_hash(token) for token in text.split()]
     counts = Counter(tokens)

@@ -32,7 +32,6 @@ def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
 
 
 def filled(site: Site, k: int) -> tuple[EmbeddedIndex, list[int]]:
-    """Return an index of kept entries, and the rows that they are in."""
     index, rng, rows = index_of(k, 1000, site.matching), site.rng, set()
     for page_id in range(400):
         arrival = replace(site.page(), id=page_id)

@@ -41,7 +41,6 @@ def index_of(pages, matching, schema):
 
 
 def base_of(pages, matching, scope="all"):
-    """What a store is put over; with URLs."""
     schema = SCHEMA | {"scope": scope}
     index = index_of(pages, matching, schema)
     return PackedPages(index, "base.pack", max_distance=3, schema=schema, matching=matching)

@@ -14,7 +14,6 @@ from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 @cache
 def packed(count=6, max_distance=0, *, named=True):
-    """A small packed file, and its fingerprints."""
     fingerprints = clustered(np.random.default_rng(count), count, clusters=2, flips=1)
     file = io.BytesIO()
     size = write_pieces(
@@ -45,7 +44,6 @@ def near(index, key):
 
 
 def everything(data):
-    """All that a packed file can be asked for."""
     index = read_packed(data, "F")
     columns = [column.column(len(index)).tolist() for column in index.records.postings]
     fingerprints = index.fingerprints(0, len(index)).tolist()

@@ -42,7 +42,6 @@ class NeverWound(RedisClusterStore):
         return self._in_the_way(rivals, await self._seen(rivals))
 
     def _in_the_way(self, rivals, seen):
-        """Return what the page is dropped for, or None."""
         return rivals.take(seen)
 
 

@@ -123,7 +123,6 @@ def check_structure(server: RedisServer) -> int:
 
 
 def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False) -> Page:
-    """Return a page that resembles no other."""
     exact = {"exact": True, "features": ()} if short else {}
     return unique_page(spread(number + 1), number, matching, **exact)
 

@@ -44,7 +44,6 @@ def uint64(values):
 
 
 def check(index):
-    """Every table holds as many fingerprints as the index says; queries tell which."""
     for table in range(len(index.design.tables)):
         assert index._buckets.lengths(table).sum() == len(index)
 

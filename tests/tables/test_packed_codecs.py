@@ -17,13 +17,11 @@ PREFIXES = (1, 7, 12, 16, 25, 40, 57, 64)
 
 
 def opened(values):
-    """The table of some sorted, distinct values, encoded and opened again."""
     encoded = EliasFano.encode(values)
     return EliasFano(encoded.parameters, reopened(encoded.parts, "a table"))
 
 
 def check(table, values):
-    """Everything that a table answers, against the plain array."""
     plain = values.tolist()
     assert len(table) == len(plain)
     assert table.decode(0, len(plain)).tolist() == plain

@@ -7,7 +7,6 @@ from scrapy_neardup.text import Extractor, Form, normalize, parse_html
 
 
 def form(fragment, mode="main"):
-    """Return the one form of what `fragment` adds to a page."""
     (found,) = {block.form for block in blocks(fragment, mode)}
     return found
 
