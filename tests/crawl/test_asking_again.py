@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import scrapy
-from crawl_spiders import Visit
+from crawl_spiders import TOGETHER, Visit
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.utils.request import RequestFingerprinter
 from site_server import Answer, page, text
@@ -14,7 +14,6 @@ from scrapy_neardup.crawl.output import Processing
 
 BUSY = "We are busy at the moment, please try again later"
 PATHS = [f"/{group}/1" for group in "abcdefghij"]
-TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 
 
 class Busy:

@@ -7,14 +7,13 @@ from typing import ClassVar
 import pytest
 import scrapy
 from audits import events
-from crawl_spiders import Visit
+from crawl_spiders import TOGETHER, Visit
 from scrapy.exceptions import CloseSpider
 
 from scrapy_neardup import signals
 from scrapy_neardup.crawl import pagestate
 
 TOY = {"NEARDUP_STORE": "toy:"}
-TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 AT_ONCE = TOGETHER | {"CONCURRENT_REQUESTS": 1, "NEARDUP_PENDING_TIMEOUT": 0}
 
 

@@ -5,13 +5,12 @@ import asyncio
 import pytest
 import scrapy
 from audits import verdicts
-from crawl_spiders import Starts, Visit
+from crawl_spiders import TOGETHER, Starts, Visit
 from scrapy.exceptions import CloseSpider
 from store_registry import PLACES
 
 from scrapy_neardup.crawl.middlewares import NearDuplicateDownloaderMiddleware
 
-TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 ONE_SLOT = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 PATHS = [f"/a/{number}" for number in range(1, 7)]
 

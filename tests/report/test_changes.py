@@ -51,14 +51,6 @@ def test_changes_are_those_of_the_lines(old, new):
         assert found[url].lines["share"] == pytest.approx(share, abs=1e-6)
 
 
-def test_one_line_in_eight_thousand_words_shows():
-    lines = [" ".join(f"word{n}x{m}" for m in range(10)) for n in range(800)]
-    _, found = compared({"a": lines}, {"a": [*lines[:400], "another price", *lines[401:]]})
-    said = found["a"].lines
-    assert (said["added"], said["removed"]) == (["another price"], [lines[400]])
-    assert said["share"] == pytest.approx(2 / 1600, abs=1e-6)
-
-
 def test_without_texts_fingerprints_are_compared():
     counts, found = compared({"a": ["x"], "b": ["y"]}, {"a": ["x"], "b": ["z"]}, texts=False)
     assert counts == {UNCHANGED: 1, CHANGED: 1}

@@ -84,15 +84,10 @@ def test_what_is_compared_is_bounded():
 @pytest.mark.parametrize(
     ("text", "other", "phrases"),
     [
-        ("in Berlin now", "in Bonn now", ["Berlin"]),
         ("in New York now", "in Bonn now", ["New York"]),
         ("3 May 2026", "17 May 2026", ["3"]),
         ("from 3 to 5 daily", "from 4 to 6 daily", ["3 to 5"]),
-        ("a b", "a x b", []),
-        ("a x b", "a b", ["x"]),
         ("12.50 €", "12.95 €", ["12.50"]),
-        ("one", "", ["one"]),
-        ("", "one", []),
         ("A b C", "a B c", []),
         ("x, y; x, y", "z", ["x, y; x, y"]),
     ],

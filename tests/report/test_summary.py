@@ -21,9 +21,9 @@ from scrapy_neardup.report.summary import Summary, entries
 from scrapy_neardup.verdict import Reason
 
 
-def summary_of(audit, times=1):
+def summary_of(audit):
     summary = Summary()
-    for number, entry in enumerate(entries([*audit.lines()] * times, "audit")):
+    for number, entry in enumerate(entries(audit.lines(), "audit")):
         summary.add(entry, number)
     return summary
 
@@ -170,12 +170,6 @@ def test_only_ranges_are_left_out_of_a_text():
     assert text_of(entry) == {
         "packed": "x", "omitted": [[0, 4, "links"], [5, 6, "left out"]],
     }  # fmt: skip
-
-
-def test_a_repeated_crawl_in_one_audit_counts_each_verdict():
-    summary = summary_of(shop(products=1, copies=2), times=2)
-    assert len(summary.drops) == 4
-    assert len(summary.kept) == 1
 
 
 def test_every_rule_has_a_sentence_and_every_reason_words():

@@ -7,6 +7,9 @@ from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_neardup.crawl import circuitbreaker
 
+TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
+"""Settings under which pages don't come one after the other."""
+
 
 class Visit(scrapy.Spider):
     """Requests ``paths`` one after the other, and notes which of them a callback sees.
