@@ -26,11 +26,12 @@ from scrapy_neardup.offline.readers.namedcolumns import Columns
 TEXTS = ['one "two", three; four', "five é | six\tseven", 'one "two", three; four', "eight"]
 ROWS = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS)]
 LINES = json_lines(ROWS).encode()
+halves = lambda content: (content[: len(content) // 2], content[len(content) // 2 :])
 PACK = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": lambda content: zstandard().compress(content),
+    "zst": lambda content: b"".join(zstandard().compress(part) for part in halves(content)),
 }
 UNPACK = {
     "gz": gzip.decompress,

@@ -8,7 +8,6 @@ import pytest
 from warcs import HTML, html, warc
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.dedupe import dedupe
 from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.corpus import Corpus
 
@@ -160,20 +159,6 @@ def test_records_without_a_response(tmp_path, caplog):
     assert shown == [(HTML, None, 0), (None, "caf\u00e9 ???", 2), (HTML, None, 3), (HTML, None, 5)]
     assert read(tmp_path, records[1], "y.warc") == []
     assert "y.warc: none of its 1 records is a page of HTML" in caplog.text
-
-
-def test_zstandard(tmp_path):
-    zstd = zstandard()
-    pages = [html(f"http://a.test/{number}") for number in (1, 2)]
-    content = warc(*pages, compressed=False)
-    frames = zstd.compress(content[:500]) + zstd.compress(content[500:])
-    (tmp_path / "x.warc.zst").write_bytes(frames)
-    assert [each.html for each in Corpus([f"{tmp_path}/x.warc.zst"])] == [HTML] * 2
-    summary = dedupe([f"{tmp_path}/x.warc.zst"], f"{tmp_path}/out")
-    assert (summary.documents, summary.equal) == (2, 1)
-    kept = zstd.decompress((tmp_path / "out/x.warc.zst").read_bytes())
-    assert content.startswith(kept[: kept.index(b"/1")])
-    assert (kept.count(b"WARC-Type: response"), kept.count(HTML)) == (1, 1)
 
 
 def test_zstandard_with_a_dictionary(tmp_path):
