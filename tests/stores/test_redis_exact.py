@@ -6,7 +6,6 @@ import random
 import numpy as np
 import pytest
 from deciders import nothing
-from full_buckets import check_full_buckets
 from hypothesis import given
 from hypothesis import strategies as st
 from redis_servers import RedisServer, shared_server
@@ -101,13 +100,6 @@ async def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
         layouts = (4, {}), (3, {"parts": 2, "bits": 20}), (5, {"bits": 7}), (2, {"bits": 9})
         for tables, options in layouts:
             assert await judge_all(server.uri, Layout(K, tables, **options), prints) == wanted
-
-
-async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
-    shared_server().client().flushall()
-    options = StoreOptions(namespace="full")
-    async with RedisStore(shared_server().uri, options, layout=Layout(K, 4, cap=40)) as store:
-        await check_full_buckets(store, 40)
 
 
 async def test_pages_beyond_a_crowd_are_known_by_themselves_alone():

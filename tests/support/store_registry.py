@@ -44,8 +44,6 @@ class Place:
     """What was confirmed is there when the store is opened again."""
     shared: bool = False
     """Several clients may have it open at once."""
-    bucket_cap: int | None = None
-    """Entries that a bucket takes, where that is few enough for this suite."""
 
     def arrived(self, page: Page) -> Page:
         """Return a page as it may arrive: where hosts lie apart, it stays at its own."""
@@ -56,7 +54,7 @@ class Place:
 
 @contextmanager
 def memory() -> Iterator[Place]:
-    yield Place("memory", "memory:", bucket_cap=4096)
+    yield Place("memory", "memory:")
 
 
 @contextmanager
@@ -69,7 +67,7 @@ def toy() -> Iterator[Place]:
 def sqlite() -> Iterator[Place]:
     with TemporaryDirectory() as directory:
         uri = f"sqlite:{Path(directory) / 'pages.db'}"
-        yield Place("sqlite", uri, survives=True, bucket_cap=4096)
+        yield Place("sqlite", uri, survives=True)
 
 
 @contextmanager
