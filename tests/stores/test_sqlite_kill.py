@@ -4,8 +4,15 @@ The operations before the kill are made again on an index in memory, and what a 
 store should have kept is known after each of them. What the file holds must be that
 state after *one* of them, near enough to the last: nothing that was confirmed earlier is
 missing, nothing unconfirmed is there, and no transaction is there by half.
+
+Run as a script it reads commands ``SEED DIRECTORY`` from standard input, and for each forks a
+child (so that no time goes into imports), prints its process id, and when it ended an empty line.
+The child makes the operations of `operations(SEED)` on ``DIRECTORY/pages.db`` and counts those
+that are over in ``DIRECTORY/counter``, a mapped file that survives it.
 """
 
+import asyncio
+import mmap
 import os
 import random
 import signal
@@ -20,14 +27,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import store_writer
 from deciders import NEW, everything
+from matching_pages import own_evidence
 from sqlite_files import copied
 from tried import row
 
+from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk
+from scrapy_neardup.stores.sqlite import sqlitestore
 from scrapy_neardup.stores.sqlite.schema import SUM_BYTES, is_whole
 from scrapy_neardup.verdict import Page, Reason
 
@@ -38,6 +47,76 @@ Kept = dict[int, tuple[int, int]]
 Rows = list[tuple[int, bytes]]
 """Places and entries."""
 Writer = subprocess.Popen[str]
+
+
+COMMIT_ROWS = 100
+"""In place of the usual number, so that a kill often meets a transaction."""
+PAGES = 3000
+"""Page ids in use: some are always met again, changed or not."""
+
+
+MATCHING = Matching(features=2, text_bits=64, named_bits=64)
+"""By what `features` and `evidence` return, it decides as if there were neither."""
+
+
+def features(text: int) -> tuple[int, int]:
+    return text * 3 % 2**64, text * 5 % 2**64
+
+
+def evidence(text: int) -> bytes:
+    return own_evidence(text, MATCHING)
+
+
+def operations(seed: int) -> Iterator[tuple[str, Page]]:
+    rng = random.Random(seed)
+    # What a page says is a matter of its id and its edition, across all seeds.
+    contents = random.Random(0)
+    texts = [contents.getrandbits(64) for _ in range(2 * PAGES)]
+    open_pages: list[Page] = []
+    while True:
+        page_id = rng.randrange(PAGES)
+        text = texts[page_id + PAGES * (rng.random() < 0.2)] ^ 1 << rng.randrange(64)
+        if rng.random() < 0.2:
+            text = texts[rng.randrange(2 * PAGES)]
+        page = Page(
+            id=page_id,
+            fingerprint=text,
+            url=f"https://a.example/{page_id}",
+            features=features(text),
+            evidence=evidence(text),
+        )
+        yield "check_and_add", page
+        open_pages.append(page)
+        while len(open_pages) > 16 or (open_pages and rng.random() < 0.4):
+            done = open_pages.pop(rng.randrange(len(open_pages)))
+            yield "forget" if rng.random() < 0.1 else "confirm", done
+
+
+async def write(seed: int, directory: Path) -> None:
+    with (directory / "counter").open("r+b") as file, mmap.mmap(file.fileno(), 8) as counter:
+        uri = f"sqlite:{directory / 'pages.db'}"
+        async with open_store(uri, expected_pages=PAGES, matching=MATCHING) as store:
+            for number, (call, page) in enumerate(operations(seed)):
+                counter[:] = number.to_bytes(8, "little")
+                if call == "check_and_add":
+                    await store.check_and_add(page, everything(page))
+                elif call == "confirm":
+                    await store.confirm(page.id)
+                else:
+                    await store.forget(page.id)
+
+
+def main() -> None:
+    sqlitestore.COMMIT_ROWS = COMMIT_ROWS
+    for line in sys.stdin:
+        seed, _, directory = line.rstrip("\n").partition(" ")
+        child = os.fork()
+        if not child:
+            asyncio.run(write(int(seed), Path(directory)))
+            os._exit(1)
+        print(child, flush=True)
+        os.waitpid(child, 0)
+        print(flush=True)
 
 
 def test_killed_eight_times(tmp_path):
@@ -84,8 +163,9 @@ def _write_and_kill(writer: Writer, seed: int, directory: Path, seconds: float) 
 
 @contextmanager
 def _writer() -> Iterator[Writer]:
-    command, pipe = [sys.executable, store_writer.__file__], subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as writer:
+    command, pipe = [sys.executable, __file__], subprocess.PIPE
+    environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environ) as writer:
         yield writer
         writer.stdin.close()
 
@@ -98,9 +178,9 @@ def _read(path: Path) -> Rows:
     for place, entry, url in rows:
         key, page_id, *_ = ENTRY.unpack_from(entry)
         assert url == f"https://a.example/{page_id}"
-        features = b"".join(each.to_bytes(8, "little") for each in store_writer.features(key))
+        own = b"".join(each.to_bytes(8, "little") for each in features(key))
         assert is_whole(entry, place)
-        assert entry[ENTRY.size : -SUM_BYTES] == features + store_writer.evidence(key)
+        assert entry[ENTRY.size : -SUM_BYTES] == own + evidence(key)
     return [(place & 0xFFFFFFFF, entry[: ENTRY.size]) for place, entry, _ in rows]
 
 
@@ -108,7 +188,7 @@ class Replay:
     """The operations made again, and what a durable store has kept after each."""
 
     def __init__(self, rows: Rows) -> None:
-        self.index = EmbeddedIndex(StoreOptions(expected_pages=store_writer.PAGES))
+        self.index = EmbeddedIndex(StoreOptions(expected_pages=PAGES))
         if rows:
             places, entries = zip(*rows, strict=True)
             records = np.frombuffer(b"".join(entries), ENTRY_DTYPE)
@@ -161,7 +241,7 @@ def _verify(before: Rows, seed: int, over: int, after: Rows) -> int:
     replay = Replay(before)
     history = [(replay.fold, replay.touched)]
     # One more than are over: what the kill interrupted may have been written.
-    for call, page in islice(store_writer.operations(seed), over + 1):
+    for call, page in islice(operations(seed), over + 1):
         replay.make(call, page)
         history.append((replay.fold, replay.touched))
     waiting: set[int] = set()
@@ -171,5 +251,9 @@ def _verify(before: Rows, seed: int, over: int, after: Rows) -> int:
             return position
         # A transaction under way, and the rows noted meanwhile.
         waiting |= touched
-        assert len(waiting) < 2 * store_writer.COMMIT_ROWS, "what was confirmed long ago is lost"
+        assert len(waiting) < 2 * COMMIT_ROWS, "what was confirmed long ago is lost"
     raise AssertionError("the file holds what was never true")
+
+
+if __name__ == "__main__":
+    main()
