@@ -124,14 +124,7 @@ class Claim:
 
     def contradict(self, pair: Pair) -> bool:
         """Note that a page speaks against the claim; return whether it ends."""
-        self.counter = shortened(pair)
-        self.row = 0
-        self.values = ()
-        if not self._passes(Event.CONTRADICTED):
-            return False
-        self.ended += 1
-        self.covered = self.checks = self.gap = self.even = 0
-        return True
+        return self._contradicted(shortened(pair), self.ended + self.is_in_force)
 
     def is_due(self, draw: float, explore: float) -> bool:
         """Return whether a request that it covers is made to test it.
@@ -152,10 +145,7 @@ class Claim:
     def merge(self, other: Claim) -> bool:
         """Add what another crawler knows; return whether the claim begins or ends."""
         if other.ended > self.ended:
-            self.ended, self.counter = other.ended, other.counter
-            self.row = 0
-            self.values = ()
-            return self._passes(Event.CONTRADICTED)
+            return self._contradicted(other.counter, other.ended)
         if other.ended < self.ended or self.is_in_force:
             return False
         self.row = max(self.row, other.row)
@@ -179,6 +169,13 @@ class Claim:
             tuple(map(_checked, given))[: MAX_NAMES * NEEDED],
         ]  # fmt: skip
         return cls(State(state), *values)
+
+    def _contradicted(self, pair: Pair | None, ended: int) -> bool:
+        """Start anew, after the claim has `ended` so many times; return whether it ends now."""
+        self.counter, self.ended = pair, ended
+        self.values = ()
+        self.row = self.covered = self.checks = self.gap = self.even = 0
+        return self._passes(Event.CONTRADICTED)
 
     def _passes(self, event: Event) -> bool:
         """Go to the next state; return whether the claim begins or ends."""

@@ -152,6 +152,18 @@ def test_of_two_crawlers_the_one_that_saw_it_end_more_often_is_right(one, other)
     assert not mine.merge(theirs)
 
 
+@pytest.mark.parametrize("hears", [False, True])
+def test_what_ends_a_claim_here_or_elsewhere_leaves_no_test_to_count(hears):
+    claim, _ = supported(3 * NEEDED)
+    claim.cover(is_made=False)
+    claim.even = claim.row
+    assert claim.merge(Claim(ended=1)) if hears else claim.contradict(OTHER)
+    assert (claim.row, claim.checks, claim.covered, claim.gap, claim.even) == (0,) * 5
+    assert claim.withheld == 1
+    supported(NEEDED * AGAIN, claim)
+    assert (claim.is_in_force, claim.checks) == (True, 0)
+
+
 WRONG = ["withheld", -1, 1 << 40, 1.5, [], ["a"], {"a": 1}]
 DUMP = Claim().dump()
 OTHERS = [[*DUMP[:at], wrong, *DUMP[at + 1 :]] for at in range(11) for wrong in WRONG]
