@@ -38,8 +38,9 @@ MAX_PATH_PARTS: Final = 16
 pages have spoken, then those found last. Each page that repeats another one may show a part."""
 TOPIC: Final = "urls"
 """First word of the topics under which crawlers exchange the claims about hosts."""
-MAX_DUMP: Final = 256 << 10
-"""Maximum size of a host's unpacked dump in bytes."""
+MAX_DUMP: Final = 1 << 20
+"""Maximum size of a host's unpacked dump in bytes: `MAX_CLAIMS`, each with long URLs and values of
+`MAX_NAMES` parameters."""
 
 ALL: Final = (Part(PATTERN), Part(SPENT))
 """The parts of claims about all pages of a pattern."""

@@ -8,10 +8,10 @@ from claimed_site import SID, ClaimedSite, at
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.claims.claim import NEEDED, Claim
-from scrapy_neardup.claims.claimbook import MAX_DUMP, loaded
+from scrapy_neardup.claims.claim import MAX_EXAMPLE, MAX_NAMES, NEEDED, Claim
+from scrapy_neardup.claims.claimbook import MAX_CLAIMS, MAX_DUMP, ClaimBook, Key, loaded
 from scrapy_neardup.claims.host import Host
-from scrapy_neardup.claims.part import SEGMENT
+from scrapy_neardup.claims.part import MAX_WHAT, PARAMETER, SEGMENT, Part
 
 
 def test_two_crawlers_learn_from_each_other():
@@ -34,6 +34,16 @@ def test_what_a_crawler_has_heard_is_not_counted_twice():
         assert not other.hears_of(one)
         assert not one.hears_of(other)
     assert other.claim("/p/N", SID).row == NEEDED - 1
+
+
+def test_the_fullest_book_can_be_read():
+    book, url = ClaimBook(), "x" * MAX_EXAMPLE
+    for number in range(MAX_CLAIMS):
+        claim = book.about(Key("/" + "x" * MAX_WHAT, Part(PARAMETER, f"{number:x>{MAX_WHAT}}")))
+        claim.support((url, url))
+        claim.counter = (url, url)
+        claim.values = ((1 << 27) - 1,) * (MAX_NAMES * NEEDED)
+    assert dict(loaded(book.dump())) == book
 
 
 @given(st.binary(max_size=200))
