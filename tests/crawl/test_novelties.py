@@ -1,5 +1,6 @@
 """Which pages bring next to nothing that their host hasn't shown."""
 
+import pickle
 from random import Random
 
 import numpy as np
@@ -64,3 +65,4 @@ def test_hosts_are_bounded():
         assert not stale(novelties, page, host=f"h{number}.example")
     assert not stale(novelties, page, host="h0.example")
     assert stale(novelties, page, host=f"h{MAX_HOSTS}.example")
+    assert len(pickle.dumps(novelties)) < MAX_HOSTS * 50_000  # 48 kB each

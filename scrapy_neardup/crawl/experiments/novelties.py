@@ -37,7 +37,7 @@ class Novelties:
     """The shingles that the hosts of a crawl have shown."""
 
     def __init__(self) -> None:
-        self._shown: BoundedDict[str, NDArray[np.bool_]] = BoundedDict(MAX_HOSTS)
+        self._shown: BoundedDict[str, NDArray[np.uint8]] = BoundedDict(MAX_HOSTS)
 
     def is_stale(self, host: str, rows: NDArray[np.uint64] | None, *, is_new: bool) -> bool:
         """Remember a page; return whether it brings almost nothing new. O(its shingles).
@@ -51,13 +51,14 @@ class Novelties:
         few = 2 * REMEMBERED
         lowest = distinct(rows if len(rows) <= few else np.partition(rows, few)[:few])
         size = len(rows) if len(rows) > few else len(lowest)
-        shown = self._shown.used(host, lambda: np.zeros(_BITS, np.bool_))
-        cells = ((lowest[:REMEMBERED] >> np.uint64(1)) % np.uint64(_BITS)).astype(np.int64)
-        filled = np.count_nonzero(shown) / _BITS
-        asked = cells[:ASKED]
-        share = np.count_nonzero(~shown[asked]) / (1 - filled) / max(len(asked), 1)
-        shown[cells] = True
+        shown = self._shown.used(host, lambda: np.zeros(_BITS // 8, np.uint8))
+        cells = (lowest[:REMEMBERED] >> np.uint64(1)) % np.uint64(_BITS)
+        at, bits = cells >> np.uint64(3), np.uint8(1) << (cells.astype(np.uint8) & np.uint8(7))
+        filled = np.bitwise_count(shown).sum() / _BITS
+        lacking = (shown[at] & bits == 0)[:ASKED]
+        share = np.count_nonzero(lacking) / (1 - filled) / max(len(lacking), 1)
+        np.bitwise_or.at(shown, at, bits)
         if filled > _MAX_FILLED:
-            shown[:] = False
+            shown[:] = 0
         most = MAX_NEW if share <= MAX_NEW_SHARE else FEW
         return not is_new or bool(share * size <= most)
