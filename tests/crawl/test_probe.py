@@ -1,5 +1,7 @@
 """Probes: what a site answers where there is nothing is known before it is met."""
 
+from typing import ClassVar
+
 import pytest
 from crawl_spiders import Visit
 from site_server import EMPTY, Answer, page, text
@@ -24,6 +26,30 @@ def test_a_soft_404_is_dropped_the_first_time_it_is_met(crawl, site):
     assert probe.startswith("/docs/")
     assert probe.endswith(".html")
     assert len(outcome.logged("INFO", "scrapy_neardup.crawl.experiments.probe")) == 1
+
+
+class Proxy:
+    """Notes which proxy each request is for."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        middleware = cls()
+        middleware.crawler = crawler
+        return middleware
+
+    def process_request(self, request, spider=None):
+        self.crawler.spider.notes.append(request.meta.get("through"))
+
+
+class Proxied(Visit):
+    custom_settings = {"DOWNLOADER_MIDDLEWARES": {Proxy: 1}}  # noqa: RUF012  (as Scrapy has it)
+    sends: ClassVar = {"meta": {"through": "a proxy"}}
+
+
+def test_a_probe_goes_the_way_of_its_page(crawl, site):
+    serve(site, page(text("not here", words=80)))
+    outcome = crawl(Proxied, PATHS[0], settings=PROBE)
+    assert outcome.notes == [None, "a proxy", "a proxy", PATHS[0]]
 
 
 def test_nobody_is_probed_unless_asked_for(crawl, site):

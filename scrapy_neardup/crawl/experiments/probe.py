@@ -15,6 +15,7 @@ from scrapy import Request
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.crawl.experiments.ownrequests import own_meta
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.judge.analysis import page_id
 from scrapy_neardup.urls import hash_of
@@ -76,7 +77,12 @@ class Probe:
         if kind in asked or len(asked) >= MAX_PROBES:
             return
         asked.add(kind)
-        probe = Request(_nonsense(parts), headers=request.headers, cookies=request.cookies)
+        probe = Request(
+            _nonsense(parts),
+            headers=request.headers,
+            cookies=request.cookies,
+            meta=own_meta(request),  # its proxy, or its browser
+        )
         self._own.make(probe, partial(self._answered, probe))
 
     async def _answered(self, request: Request, response: Response) -> None:
