@@ -52,9 +52,8 @@ class NearDuplicateDownloaderMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._opening: asyncio.Event | None = None
-        if crawler.settings.get("NEARDUP_URLS") == "skip" or crawler.settings.getint(
-            "NEARDUP_PATTERN_BUDGET"
-        ):
+        budget = crawler.settings.get("NEARDUP_PATTERN_BUDGET", 0)
+        if crawler.settings.get("NEARDUP_URLS") == "skip" or budget not in (0, "0"):
             # Only here: Scrapy passes each request to every middleware that has this method.
             self.process_request = self._skip
 

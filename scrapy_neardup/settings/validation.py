@@ -230,11 +230,12 @@ def texts(metavar: str) -> ValueKind:
 def patterns() -> ValueKind:
     """Values: a list of regular expressions."""
 
-    def parse(value: object) -> tuple[re.Pattern[str], ...]:
+    def parse(value: object) -> tuple[re.Pattern[str], ...] | None:
         try:
-            return tuple(map(re.compile, _entries(value, str, re.Pattern)))
+            found = tuple(map(re.compile, _entries(value, str, re.Pattern)))
         except re.error as error:
             raise _ExplainedError(f"{error}: {error.pattern!r}") from None
+        return found if all(isinstance(each.pattern, str) for each in found) else None
 
     return ValueKind("a list of regular expressions", parse, is_list=True)
 

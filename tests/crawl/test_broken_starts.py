@@ -65,6 +65,7 @@ BROKEN = {
     "a base": ({"NEARDUP_BASE": "{here}/no.pack"}, "", "no.pack: can't be read"),
     "a base's file": ({"NEARDUP_BASE": "{here}/text"}, "", "text: not a packed file"),
     "a value": ({"NEARDUP_MAX_DISTANCE": "11"}, "", "NEARDUP_MAX_DISTANCE must be"),
+    "a number": ({"NEARDUP_PATTERN_BUDGET": "many"}, "", "NEARDUP_PATTERN_BUDGET must be"),
     "both halves off": (
         {"SPIDER_MIDDLEWARES": f'{{"{SPIDER}": null}}',
          "DOWNLOADER_MIDDLEWARES": f'{{"{DOWNLOADER}": null}}'},

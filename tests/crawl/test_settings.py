@@ -111,6 +111,7 @@ WRONG = [
     ("LEARN", ["habits"], "a list of 'boilerplate', "),
     ("SCOPE", "site", "'all', 'host', 'domain', 'language',"),
     ("DENY", ["("], "unterminated subpattern"),
+    *[("DENY", [wrong], "a list of regular expressions") for wrong in (5, re.compile(b"x"))],
     ("HASH_KEY", "", "a non-empty string or bytes"),
     ("STORE_URLS", "no", "True, False or 'hash'"),
     ("ON_ERROR", "stop", "'keep' or 'close'"),
