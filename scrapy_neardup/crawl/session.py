@@ -126,14 +126,13 @@ class Session:
         if self._freezes:
             gc.unfreeze()
         self._progress.stop()
-        await self.experiments.close()
-        await self.pending.close()
-        try:
-            await self._detector.close()
-        except StoreError:
-            pass  # it was counted and logged; what was learnt is learnt again
-        except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
-            self.reporter.failed(None, error)
+        for part in (self.experiments, self.pending, self._detector):
+            try:
+                await part.close()
+            except StoreError:
+                pass  # it was counted and logged; what was learnt is learnt again
+            except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
+                self.reporter.failed(None, error)
         try:
             await self._store.close()
         except StoreError as error:

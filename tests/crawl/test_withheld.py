@@ -45,10 +45,16 @@ def test_a_pause_keeps_what_can_be_written(crawler):
     requests.withhold(Request("http://h/b", lambda _: None), ("why",))
     requests.withhold(Request("http://h/c", meta={"lock": open}), ("why",))
     requests.withhold(Request("http://h/d", meta={"lock": (each for each in "ab")}), ("why",))
+    requests.withhold(Request("http://h/e", cb_kwargs={"tree": DEEP}), ("why",))
     again.restore(requests.dump(), crawler.spider)
     assert list(again) == ["http://h/a", "http://h/c"]
     request, *rest = again["http://h/a"]
     assert (request.callback, rest) == (crawler.spider.parse, [("why",), True])
+
+
+DEEP = []  # as trees of Beautiful Soup are, pickle says
+for _ in range(100_000):
+    DEEP = [DEEP]
 
 
 @given(st.integers(0, 50), st.integers(0, 60))

@@ -71,7 +71,7 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
         """
         spider, written = self._crawler.spider, []
         for request, *rest in self.values():
-            with suppress(ValueError, pickle.PicklingError, AttributeError, TypeError):
+            with suppress(Exception):  # such as RecursionError for a tag of Beautiful Soup
                 written.append((pickle.dumps(request.to_dict(spider=spider)), *rest))
         return written
 
