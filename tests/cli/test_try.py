@@ -147,6 +147,7 @@ import scrapy
 
 class {name}(scrapy.Spider):
     name = "{name}"
+    custom_settings = {own}
     def __init__(self, site, **arguments):
         super().__init__(**arguments)
         self.start_urls = [site]
@@ -164,7 +165,7 @@ class Pipeline:
 """
 
 
-def project(folder, *spiders):
+def project(folder, *spiders, own=None):
     (folder / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
     package = folder / "shop"
     (package / "spiders").mkdir(parents=True)
@@ -177,18 +178,25 @@ def project(folder, *spiders):
     )
     (package / "pipelines.py").write_text(PIPELINE)
     for name in spiders:
-        (package / "spiders" / f"{name}.py").write_text(SPIDER.format(name=name))
+        (package / "spiders" / f"{name}.py").write_text(SPIDER.format(name=name, own=own))
 
 
-def test_a_project_is_tried_with_its_own_spider_and_nothing_is_stored(tried, pages, tmp_path):
+@pytest.mark.parametrize("own", [{}, {"SPIDER_MIDDLEWARES": {}}, {"ADDONS": {}}], ids=str)
+def test_a_project_is_tried_with_its_own_spider_and_nothing_is_stored(tried, pages, tmp_path, own):
     pages.routes["/"] = page("the home page of a site " * 9, "/a/1")
     pages.routes["/a/1"] = page(text("a", 1), "/a/2")
-    project(tmp_path, "news")
+    project(tmp_path, "news", own=own)
     before = {path.name for path in tmp_path.iterdir()}
     out, _ = tried("--project", "-a", f"site={pages.url}")
     assert "1 repeat another" in out
     assert f"  {pages.url}/b/1" in out
     assert {path.name for path in tmp_path.iterdir()} == {*before, "report.html"}
+
+
+def test_a_wrong_setting_of_the_spider_is_named(tried, tmp_path):
+    project(tmp_path, "news", own={"NEARDUP_TITLES": "loose"})
+    _, err = tried("--project", "-a", "site=http://127.0.0.1:1", status=2)
+    assert "NEARDUP_TITLES must be" in err
 
 
 def test_a_project_with_several_spiders_wants_a_name(tried, tmp_path):

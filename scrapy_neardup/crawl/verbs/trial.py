@@ -180,11 +180,11 @@ def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) 
         choice = ", ".join(names) or "none"
         asked = "name a spider" if spider is None else f"there is no spider {spider!r}"
         raise ConfigurationError(f"--project: {asked}; the project has: {choice}")
-    return _run(known, spider, arguments, terms)
+    return _run(known, loader.load(spider), arguments, terms)
 
 
 def _run(
-    known: Settings, spider: type[Spider] | str, arguments: Mapping[str, str], terms: Terms
+    known: Settings, spider: type[Spider], arguments: Mapping[str, str], terms: Terms
 ) -> Trial:
     # So that a second trial of the same pages says the same.
     known.set("NEARDUP_HASH_KEY", PUBLIC_KEY, priority="default")
@@ -197,11 +197,13 @@ def _run(
         },
         priority="cmdline",
     )
-    read_settings(known)  # raises errors that the crawl would only log
-    addons = dict(known.getdict("ADDONS"))
+    own = Crawler(spider, known).settings  # with those of the spider
+    read_settings(own)  # raises errors that the crawl would only log
+    addons = own.getdict("ADDONS")
     if not any(load_object(addon) is Addon for addon in addons):
         known.set("ADDONS", {**addons, Addon: 500}, priority="cmdline")
-    known.get("SPIDER_MIDDLEWARES").set(PathsMiddleware, 1, priority="cmdline")
+    middlewares = {**own.getdict("SPIDER_MIDDLEWARES"), PathsMiddleware: 1}
+    known.set("SPIDER_MIDDLEWARES", middlewares, priority="cmdline")
     process = CrawlerProcess(known)
     crawler = process.create_crawler(spider)
     received = count(1)
