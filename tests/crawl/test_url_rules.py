@@ -114,11 +114,14 @@ def test_nothing_is_learnt_where_it_is_off(crawl, site):
 
 
 def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
-    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "posted")]
-    show(site, *(paths := [*variants(range(40)), *asked]), "/p/0?sid=start")
+    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "carried", "posted")]
+    known = [path for number in range(40) for path in variants([number], f"?sid={number}")]
+    show(site, *(paths := [*known, *asked, "/p/1?sid=plain"]), "/p/0?sid=start")
     outcome = crawl(Insisting, *paths, settings=UNCHECKED)
     assert {"/p/0?sid=start", *asked} <= set(site.requests)
-    assert not {*asked} & {*told(outcome)[1]}
+    skipped = told(outcome)[1]
+    assert "/p/1?sid=plain" in skipped
+    assert not {*asked} & {*skipped}
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])

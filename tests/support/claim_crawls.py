@@ -54,6 +54,9 @@ class Insisting(Listener):
         yield scrapy.Request(f"{self.site}/start.json", self.parse, dont_filter=True)
         yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
 
+    def page(self, response, item=None):
+        yield from super().page(response)
+
     def request(self, response, path, priority):
         request = super().request(response, path, priority)
         if path.endswith(("sid=again", "sid=7")):
@@ -61,6 +64,8 @@ class Insisting(Listener):
         for key in ("skip", "keep"):
             if path.endswith(f"sid={key}"):
                 request.meta[f"neardup_{key}"] = True
+        if path.endswith("sid=carried"):
+            request.cb_kwargs["item"] = {"begun": path}
         if path.endswith("sid=posted"):
             return request.replace(method="POST", body=b"x")
         return request

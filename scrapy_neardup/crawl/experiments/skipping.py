@@ -5,8 +5,8 @@ when a callback yields it, or, if they have begun since, before it is downloaded
 ``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring next to nothing new. Some
 of these requests are made all the same, to check the claims, and before the crawl ends as many
 more as their bound asks for. A contradiction makes those that its claim has withheld. Start
-requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip`` or ``neardup_keep``
-are always made.
+requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``, ``neardup_keep``
+or an item in `cb_kwargs`, which would be lost, are always made.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from itemadapter import is_item
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
@@ -216,5 +217,6 @@ def _may_be_withheld(request: Request) -> bool:
         and not meta.get(SKIP_KEY)
         and not meta.get(KEEP_KEY)
         and request.callback is not NO_CALLBACK
+        and not any(map(is_item, request.cb_kwargs.values()))
         and not (meta.get("is_start_request") and not meta.get("depth"))
     )
