@@ -184,6 +184,7 @@ def _http_error_rule(crawler: Crawler) -> Callable[[Response], Any]:
     if middleware is None:
         return lambda _: None
     check = middleware.process_spider_input
-    if inspect.signature(check).parameters["spider"].default is inspect.Parameter.empty:
+    spider = inspect.signature(check).parameters.get("spider")  # none in newer subclasses
+    if spider is not None and spider.default is inspect.Parameter.empty:
         return partial(check, spider=crawler.spider)  # Scrapy < 2.14
     return check
