@@ -166,6 +166,25 @@ def test_a_page_that_another_middleware_rejects_is_forgotten(crawl, site):
     assert asked(outcome, site)[1:4] == ["check /a/1", "forget /a/1", "check /a/2"]
 
 
+class Handles(Visit):
+    again = False
+
+    def failed(self, failure):
+        self.notes.append(type(failure.value).__name__)
+        if self.again:
+            yield failure.request.replace(dont_filter=True, url=failure.request.url + "#again")
+
+
+@pytest.mark.parametrize(("again", "then"), [(False, "confirm"), (True, "forget")])
+def test_an_errback_that_handles_what_a_middleware_rejects_counts_as_the_callback(
+    crawl, site, again, then
+):
+    settings = TOY | {"SPIDER_MIDDLEWARES": {"crawl_middlewares.Rejects": 500}, "DEPTH_LIMIT": 2}
+    outcome = crawl(Handles, "/a/1", again=again, settings=settings)
+    assert outcome.notes[0] == "ValueError"
+    assert asked(outcome, site)[1:3] == ["check /a/1", f"{then} /a/1"]
+
+
 def test_a_page_that_never_arrives_is_forgotten_at_the_end(crawl, site):
     settings = TOY | {"DOWNLOADER_MIDDLEWARES": {"crawl_middlewares.Swallows": 10}}
     outcome = crawl(Visit, "/a/1", settings=settings)
