@@ -207,6 +207,7 @@ class LayeredStore(Store):
 
     def __init__(self, store: Store, base: PackedPages) -> None:
         self._store = store
+        self.is_private = store.is_private
         self._base = base
 
     async def open(self) -> None:

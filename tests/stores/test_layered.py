@@ -96,6 +96,7 @@ async def test_the_notice_board_is_the_stores(base):
         assert await below.exchange("topic", "one", b"1") == [b"1"]
         assert sorted(await store.exchange("topic", "two", b"2")) == [b"1", b"2"]
         assert sorted(await below.exchange("topic", "one", b"3")) == [b"2", b"3"]
+        assert store.is_private  # so a crawl posts nothing that nobody else reads
 
 
 async def test_pages_of_the_base_and_then_of_the_store_are_asked_about():
