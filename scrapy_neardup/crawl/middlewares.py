@@ -102,13 +102,19 @@ class NearDuplicateDownloaderMiddleware(Component):
         check_needed()
         session = Session(crawler, read_settings(crawler.settings))
         self._opening = asyncio.Event()
+        crawler.signals.connect(self._close, signals.spider_closed)
         try:
             await session.open()
-            crawler.signals.connect(session.close, signals.spider_closed)
             self.session = other.session = session
         finally:
             self._opening.set()
             self._opening = None
+
+    async def _close(self) -> None:
+        if self._opening is not None:  # the spider is closed before the crawl has started
+            await self._opening.wait()
+        if self.session is not None:
+            await self.session.close()
 
 
 class NearDuplicatePage(IgnoreRequest):

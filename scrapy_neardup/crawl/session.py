@@ -120,8 +120,6 @@ class Session:
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""
-        if self._eligibility is None:
-            return
         self._eligibility = None
         if self._freezes:
             gc.unfreeze()

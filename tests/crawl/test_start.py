@@ -13,6 +13,8 @@ from crawl_spiders import Visit
 from scrapy.core.spidermw import SpiderMiddlewareManager
 from scrapy.utils.test import get_crawler
 
+from scrapy_neardup.crawl.stopping import close_spider
+
 DOWNLOADER = "scrapy_neardup.crawl.middlewares.NearDuplicateDownloaderMiddleware"
 SPIDER = "scrapy_neardup.crawl.middlewares.NearDuplicateSpiderMiddleware"
 BY_HAND = {
@@ -62,6 +64,20 @@ def test_what_arrives_before_the_store_is_open_is_judged_as_well(crawl):
     outcome = crawl(Early, "/a/1", "/a/2", settings={"NEARDUP_STORE": "toy:late"})
     assert outcome.notes == ["/a/1"]
     assert outcome.counted()["pages/dropped"] == 1
+
+
+class Stops(Early):
+    """Is closed while the store is being opened."""
+
+    async def send(self):
+        await asyncio.sleep(0.1)
+        await close_spider(self.crawler, "early")
+
+
+def test_a_store_that_opens_after_the_spider_was_closed_is_closed(crawl):
+    outcome = crawl(Stops, "/a/1", settings={"NEARDUP_STORE": "toy:late"})
+    assert (outcome.reason, outcome.notes) == ("early", [])
+    assert outcome.journal == ["open scrapybot.visit", "close"]
 
 
 def test_by_hand_is_the_same_as_by_the_add_on(crawl, site):
