@@ -137,9 +137,7 @@ class Judging(_Checked):
         " the site don't count); ignore, no more than other pages.",
     )
     learn: Sequence[str] = _option(
-        kinds.some_of(
-            *LEARNABLE, old={"furniture": "boilerplate", "places": "changing", "editions": ""}
-        ),
+        kinds.some_of(*LEARNABLE),
         LEARNABLE,
         "What a crawl may learn about a site: boilerplate, the text that its pages share;"
         " changing, the parts of its pages that change with each response; titles, the parts of"

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, Final
@@ -97,15 +97,11 @@ def one_of(*words: str) -> ValueKind:
     return ValueKind(wanted, lambda value: value if value in words else None, words)
 
 
-def some_of(*words: str, old: Mapping[str, str]) -> ValueKind:
-    """Values: a list of some of `words`.
-
-    `old` maps words of earlier versions to today's, or to ``""`` if they have no effect now.
-    """
+def some_of(*words: str) -> ValueKind:
+    """Values: a list of some of `words`."""
 
     def parse(value: object) -> tuple[str, ...] | None:
-        entries = [old.get(entry, entry) for entry in _entries(value, str)]
-        found = tuple(dict.fromkeys(filter(None, entries)))
+        found = tuple(dict.fromkeys(_entries(value, str)))
         return found if set(found) <= set(words) else None
 
     wanted = f"a list of {_alternatives(*map(repr, words))}"
