@@ -114,19 +114,15 @@ class KnownUrls:
         """Return the content of a URL; None if it isn't known."""
         return self._get(key_of(page))
 
-    def with_part(self, part: Part, without: Parts) -> int | None:
-        """Return the content of a URL that has a part, with any value, that `without` lacks."""
-        return self._get(part.key(without))
-
     def fetched_with(self, part: Part, without: Parts) -> int | None:
-        """Return the same, but only if a URL was fetched, not if claims say that it is known."""
+        """Return the content of a fetched URL that has a part that `without` lacks, or None."""
         return self._fetched.get(part.key(without))
 
     def relatives(self, part: Part, without: Parts) -> Iterator[int]:
         """Yield the contents of URLs that differ from a page in a part alone."""
         found = [self.shows(without)]
         if part.kind in {PARAMETER, PATH_PARAMETER}:
-            found.append(self.with_part(part, without))
+            found.append(self._get(part.key(without)))  # of one with any value of the part
         yield from dict.fromkeys(each for each in found if each is not None)
 
     def add(self, page: Parts, canonical: Parts, content: int) -> None:
