@@ -58,7 +58,8 @@ class Probe:
         self._crawler, self._own, self._reporter = crawler, own, reporter
         self._reader, self._detector = reader, detector
         self._asked: BoundedDict[str, set[str]] = BoundedDict(_MAX_HOSTS)
-        self._nothing: set[int] = set()
+        self._nothing: BoundedDict[int, None] = BoundedDict(MAX_PROBES * _MAX_HOSTS)
+        """Pages that stand for nothing."""
 
     async def judged(
         self, visit: Visit, request: Request, _: Response, page: Page | Verdict
@@ -73,7 +74,7 @@ class Probe:
         if (parts := Parts.of(request.url)) is None:
             return
         kind = f"{parts.section} {_extension(parts)}"
-        asked = self._asked.setdefault(parts.host, set())
+        asked = self._asked.used(parts.host, set)
         if kind in asked or len(asked) >= MAX_PROBES:
             return
         asked.add(kind)
@@ -98,9 +99,9 @@ class Probe:
         verdict = await self._detector.decide(page)
         if verdict.decision is Decision.NEW:
             await self._detector.store.confirm(identity)
-            self._nothing.add(identity)
+            self._nothing[identity] = None
         elif verdict.match is not None:
-            self._nothing.add(verdict.match.page_id)
+            self._nothing[verdict.match.page_id] = None
         if verdict.decision is Decision.UNJUDGED:
             return False
         logger.info("%s doesn't exist, and is answered with a page: a soft 404", request.url)
