@@ -52,6 +52,22 @@ def test_a_pause_keeps_what_can_be_written(crawler):
     assert (request.callback, rest) == (crawler.spider.parse, [("why",), True])
 
 
+class Renamed(Spider):
+    """Has another callback than `Spider` after the pause."""
+
+    def parse_page(self, response):
+        pass
+
+
+def test_a_pause_in_which_a_callback_was_renamed_costs_its_requests_alone(crawler):
+    crawler.spider = spider = Renamed("a")
+    requests, again = WithheldRequests(crawler), WithheldRequests(crawler)
+    for path, callback in (("a", spider.parse), ("b", spider.parse_page), ("c", spider.parse)):
+        requests.withhold(Request(f"http://h/{path}", callback), "why")
+    again.restore(requests.dump(), Spider("a"))
+    assert list(again) == ["http://h/a", "http://h/c"]
+
+
 DEEP = []  # as trees of Beautiful Soup are, pickle says
 for _ in range(100_000):
     DEEP = [DEEP]

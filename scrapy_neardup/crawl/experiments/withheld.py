@@ -76,11 +76,12 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
         return written
 
     def restore(self, dump: list[tuple[Any, ...]], spider: Spider | None) -> None:
-        """Restore the output of `dump`."""
+        """Restore the output of `dump`, except for requests that the project can't read now."""
         for written, why, was_scheduled in dump:
-            # As Scrapy's own queues beside it, the file is the user's.
-            request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
-            self[url_of(request)] = Withheld(request, why, was_scheduled)
+            with suppress(Exception):  # such as one whose callback has another name now
+                # As Scrapy's own queues beside it, the file is the user's.
+                request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
+                self[url_of(request)] = Withheld(request, why, was_scheduled)
 
 
 class Withholding(Generic[Why]):
