@@ -1,6 +1,7 @@
 """The links of dropped pages: what they lead to is asked, remembered, and made if it is new."""
 
 import re
+from typing import ClassVar
 
 import pytest
 import scrapy
@@ -9,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.linkextractors import LinkExtractor
 from scrapy.statscollectors import MemoryStatsCollector
-from site_server import EMPTY, page, text
+from site_server import EMPTY, Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
@@ -274,6 +275,23 @@ class Pausing(Walk):
         yield from super().page(response)
         if response.url.endswith("/2/"):
             raise CloseSpider("a pause")
+
+
+class Idles(Walk):
+    """Notes how often the crawl has nothing to do."""
+
+    hears: ClassVar = {"idle": scrapy.signals.spider_idle}
+
+    def idle(self):
+        self.notes.append("idle")
+
+
+def test_links_that_no_page_answers_are_made_in_few_steps(walk, site):
+    gone = [f"/gone/{number}" for number in range(1000)]
+    site.routes = dict.fromkeys(gone, Answer("", status=404))
+    outcome = walk({"/1/": ("start",), "/2/": ("start", *gone)}, "/1/", "/2/", spider=Idles)
+    assert set(gone) <= set(site.requests)
+    assert outcome.notes.count("idle") < 10
 
 
 def test_what_is_remembered_goes_on_after_a_pause(walk, tmp_path):

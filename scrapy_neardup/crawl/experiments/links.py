@@ -91,6 +91,8 @@ class Links(Withholding[tuple[Key, str]]):
         self._left: BoundedDict[tuple[Key, str, str], int] = BoundedDict(_MAX_KINDS)
         """A folder, a callback and the pattern of links on dropped pages -> number of such pages
         in a row for which it has yielded no new request."""
+        self._unanswered = 0
+        """Number of `idle` steps in a row none of whose requests has brought a page."""
 
     def scheduled(self, request: Request) -> None:
         """Note a request; each one comes here."""
@@ -108,6 +110,8 @@ class Links(Withholding[tuple[Key, str]]):
         """Learn from the verdict on a page, if it is a sample; ask a dropped one, if it is due."""
         sample = request.meta.pop(SAMPLE_KEY, None)
         is_due = request.meta.pop(LOOK_KEY, False)
+        if sample is not None or is_due:
+            self._unanswered = 0
         if visit.action == DROP and visit.root is not None:
             visit.case = self._case(visit, request, response, is_due=is_due)
         if sample is not None:
@@ -274,7 +278,9 @@ class Links(Withholding[tuple[Key, str]]):
     def idle(self) -> bool:
         """Make the requests that are needed before the crawl ends; return whether there are any.
 
-        Half of what lacks is made at a time: a repetition on an unfinished page counts twice.
+        Half of what lacks is made at a time: a repetition on an unfinished page counts twice. If
+        no page answers (forbidden by robots.txt, not found), it is twice as much each time: steps
+        cost O(links), and thousands of links would take as many.
         """
         by_claim: defaultdict[Key, list[str]] = defaultdict(list)
         later: defaultdict[Key, list[str]] = defaultdict(list)
@@ -292,11 +298,14 @@ class Links(Withholding[tuple[Key, str]]):
         made = asked = 0
         for key, left in number.items():
             urls, half = by_claim[key], ceil(self._lacking(key, left / hosts[_general(key)]) / 2)
+            half <<= self._unanswered
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
-            made += self._withheld.make(self._least_asked(finishing or urls, half))
+            choose = spread if self._unanswered else self._least_asked
+            made += self._withheld.make(choose(finishing or urls, half))
             if not urls:
                 asked += self._withheld.make(spread(later[key], ceil(half / SAMPLE)))
+        self._unanswered = self._unanswered + 1 if made + asked else 0
         if made:
             self._reporter.count("links/checked", made)
         if asked:
