@@ -114,7 +114,7 @@ def test_nothing_is_learnt_where_it_is_off(crawl, site):
 
 
 def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
-    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "carried", "posted")]
+    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "carried", "begun", "posted")]
     known = [path for number in range(40) for path in variants([number], f"?sid={number}")]
     show(site, *(paths := [*known, *asked, "/p/1?sid=plain"]), "/p/0?sid=start")
     outcome = crawl(Insisting, *paths, settings=UNCHECKED)

@@ -66,6 +66,9 @@ class Insisting(Listener):
                 request.meta[f"neardup_{key}"] = True
         if path.endswith("sid=carried"):
             request.cb_kwargs["item"] = {"begun": path}
+        if path.endswith("sid=begun"):
+            request.meta["item"] = scrapy.Item()
+        request.meta["options"] = {"of": "another package"}
         if path.endswith("sid=posted"):
             return request.replace(method="POST", body=b"x")
         return request

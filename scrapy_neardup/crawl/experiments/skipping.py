@@ -6,7 +6,7 @@ when a callback yields it, or, if they have begun since, before it is downloaded
 of these requests are made all the same, to check the claims, and before the crawl ends as many
 more as their bound asks for. A contradiction makes those that its claim has withheld. Start
 requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``, ``neardup_keep``
-or an item in `cb_kwargs`, which would be lost, are always made.
+or an item in `cb_kwargs` or `meta`, which would be lost, are always made.
 """
 
 from __future__ import annotations
@@ -218,5 +218,7 @@ def _may_be_withheld(request: Request) -> bool:
         and not meta.get(KEEP_KEY)
         and request.callback is not NO_CALLBACK
         and not any(map(is_item, request.cb_kwargs.values()))
+        # Dicts there are mostly options of other packages.
+        and not any(is_item(each) for each in meta.values() if not isinstance(each, dict))
         and not (meta.get("is_start_request") and not meta.get("depth"))
     )
