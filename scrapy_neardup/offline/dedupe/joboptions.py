@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from textwrap import shorten
 from typing import Any, Literal
 
@@ -66,18 +67,20 @@ class Ranking:
 
 
 def _time(value: Any) -> float:
-    """Return a date as a number; an unknown one is the oldest."""
+    """Return a date as a number; an unknown one is the oldest, one without a zone is in UTC."""
     if value is None:
         return -math.inf
     if isinstance(value, (int, float)):
         return float(value)
     if isinstance(value, str):
+        if len(value) != len("20240229"):
+            with suppress(ValueError):
+                return float(value)  # in CSV numbers are text
         value = datetime.fromisoformat(value)
     if isinstance(value, date):
-        at = datetime(value.year, value.month, value.day)  # noqa: DTZ001  (a date alone)
-        value = value if isinstance(value, datetime) else at
-        epoch = datetime(1970, 1, 1, tzinfo=value.tzinfo)
-        return float((value - epoch).total_seconds())
+        if not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+        return float(value.replace(tzinfo=value.tzinfo or UTC).timestamp())
     raise ValueError(f"{value!r} is no date")
 
 

@@ -163,6 +163,29 @@ def test_which_is_kept(tmp_path, keep, key):
     assert all(place[line["of"]] < place[name] for name, line in removed.items())
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2024-01-01T12:00+02:00", "2024-01-01T11:00Z"),
+        ("2024-01-01T11:00", "2024-01-01T10:30-01:00"),
+        ("2023-12-31T23:59Z", "20240101"),
+        ("2023-12-31T22:00-01:00", "2024-01-01"),
+        ("1704099600", "1704099600.5"),
+        ("1712121230000", "1712121230001"),
+        ("", "1"),
+    ],
+)
+def test_the_newest_is_kept(tmp_path, old, new):
+    """Whatever its zone; numbers, too, which are text in CSV."""
+    for number, at in enumerate([(old, new), (new, old)]):
+        path = tmp_path / f"{number}.csv"
+        path.write_text("".join(f"{each}\n" for each in ("at,text", *(f"{x},a b c" for x in at))))
+        options = DedupeOptions(keep="newest:at", skip_bad=True)
+        summary = dedupe([str(path)], f"{tmp_path}/out{number}", options)
+        assert (summary.kept, summary.bad_lines) == (1, not old)
+        assert (tmp_path / f"out{number}/{number}.csv").read_text() == f"at,text\n{new},a b c\n"
+
+
 def test_the_longest_is_kept(tmp_path):
     words = [f"w{number}" for number in range(100)]
     rows = [{"text": " ".join(words[:size]), "id": str(size)} for size in (97, 100, 98)]
