@@ -18,7 +18,7 @@ from scrapy_neardup.fingerprints import digest, token_hashes
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.dedupe.joboptions import Unit
 from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
-from scrapy_neardup.offline.readers.textual import DECODER
+from scrapy_neardup.offline.readers.textual import DECODER, Header
 from scrapy_neardup.text import normalize
 
 Spans = Sequence[tuple[int, int]]
@@ -59,8 +59,11 @@ def mark_object(raw: str, spans: Spans) -> str:
     return f"{raw[:end]}{comma}{json.dumps(MARKS)}: {json.dumps(spans)}{raw[end:]}"
 
 
-def cut_record(raw: str, number: int, values: Sequence[str], delimiter: str, spans: Spans) -> str:
-    """Return a CSV record with ranges of one field cut out."""
+def cut_record(raw: str, column: str, header: Header, spans: Spans) -> str:
+    """Return a CSV record with ranges of a field cut out; of repeated columns the last counts."""
+    names, delimiter = header
+    number = len(names) - 1 - names[::-1].index(column)
+    (values,) = csv.reader(StringIO(raw, newline=""), delimiter=delimiter)
     at, mark = 0, re.escape(delimiter)
     field = re.compile(rf'(?:"((?:""|[^"])*)"|([^"{mark}\r\n]*))(?={mark}|[\r\n]|\Z)')
     for value in values[: number + 1]:

@@ -38,7 +38,7 @@ from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.tables import strings
-from scrapy_neardup.offline.readers.textual import KINDS, pieces
+from scrapy_neardup.offline.readers.textual import KINDS, Header, pieces
 from scrapy_neardup.urls import site
 
 UNIT_BITS = 24
@@ -128,25 +128,25 @@ class _Trimmer:
     def pieces(self, path: str, kind: str, target: IO[bytes]) -> None:
         """Write a file of text."""
         with compressed(target, path) as file:
-            delimiter = ""
+            header: Header | None = None
             for piece in pieces(path, kind):
                 raw, item = piece.raw.decode("utf-8", "surrogateescape"), piece.item()
                 if piece.row is not None:
-                    raw = self._changed(raw, item, piece.row, delimiter)
+                    raw = self._changed(raw, item, piece.row, header)
                 elif item:
-                    delimiter = item.delimiter
-                    raw = cutting.mark_record(raw, delimiter, None) if self._options.mark else raw
+                    header = item
+                    if self._options.mark:
+                        raw = cutting.mark_record(raw, item.delimiter, None)
                 file.write(raw.encode("utf-8", "surrogateescape"))
 
-    def _changed(self, raw: str, item: Any, row: int, delimiter: str) -> str:
-        """Return the piece of a document, cut or marked; only CSV has a `delimiter`."""
+    def _changed(self, raw: str, item: Any, row: int, header: Header | None) -> str:
+        """Return the piece of a document, cut or marked; only CSV has a `header`."""
         column = self._options.text
         spans = self._spans(item.get(column), row)
-        if delimiter:
+        if header:
             if self._options.mark:
-                return cutting.mark_record(raw, delimiter, spans)
-            number, values = [*item].index(column), [*item.values()]
-            return cutting.cut_record(raw, number, values, delimiter, spans) if spans else raw
+                return cutting.mark_record(raw, header.delimiter, spans)
+            return cutting.cut_record(raw, column, header, spans) if spans else raw
         if self._options.mark:
             return cutting.mark_object(raw, spans)
         return cutting.cut_object(raw, column, spans) if spans else raw

@@ -117,7 +117,9 @@ def test_a_cut_changes_the_text_alone(data, text):
     assert cut.endswith(last)
     if "\x00" not in text:
         quoted = '"' + text.replace('"', '""') + '"'
-        record = cut_record(f"1,{quoted},a b\r\n", 1, ["1", text, "a b"], ",", spans)
+        record = cut_record(
+            f"1,{quoted},a b\r\n", "b", textual.Header(["a", "b", "c"], ","), spans
+        )
         assert record == f'1,"{without(text, spans).replace(chr(34), chr(34) * 2)}",a b\r\n'
 
 

@@ -1,5 +1,6 @@
 """Lines, paragraphs and runs of words that repeat, against brute force."""
 
+import csv
 import json
 from collections import defaultdict
 from dataclasses import replace
@@ -99,6 +100,23 @@ def test_hosts_are_counted_one_by_one(tmp_path):
     assert found == [""] * 3 + ["menu\nown"] * 2
     with pytest.raises(InputError, match='line 1: has no "link"'):
         trimmed(tmp_path / "else" / "in", rows, replace(options, url="link"))
+
+
+@pytest.mark.parametrize(
+    ("header", "before", "behind"),
+    [
+        ("id,id,text", '1,"2",', ""),
+        (",,text,", "0,1,", ",z"),
+        ("text,a,text,a", "kept,1,", ",2"),
+        ("a,text,a", 'x"y,', ",2"),
+    ],
+)
+def test_csv_may_have_several_columns_of_one_name(tmp_path, header, before, behind):
+    (tmp_path / "x.csv").write_text(header + f'\n{before}"own\nmenu"{behind}' * 2 + "\n")
+    trim([f"{tmp_path}/x.csv"], f"{tmp_path}/out", TrimOptions(unit="lines", number=1))
+    found = [*csv.reader((tmp_path / "out/x.csv").read_text().splitlines())]
+    row = next(csv.reader([f'{before}""{behind}']))
+    assert found == [header.split(","), row, row]
 
 
 def test_marks(tmp_path):
