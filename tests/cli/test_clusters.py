@@ -1,5 +1,7 @@
+import pyarrow as pa
 import pytest
 from datasets import write_lines
+from pyarrow.parquet import write_table
 
 
 @pytest.fixture
@@ -54,6 +56,13 @@ def test_fingerprints_that_pairs_connect(call, rows, site, kind):
     assert [row["pages"] for row in found] == [
         [f"{site}/{number}{copy}.html" for copy in "abc"] for number in range(3)
     ]
+
+
+@pytest.mark.parametrize("name", [None, 1.5, ["a"], b"a", {"a": "a"}])
+def test_what_is_no_pair_in_parquet_is_named(call, name):
+    write_table(pa.table({"a": ["a", "b"], "b": pa.array([name] * 2)}), "pairs.parquet")
+    result = call("clusters", "--pairs", "pairs.parquet", status=2)
+    assert "pairs.parquet, row 1: not a pair" in result.stderr
 
 
 def test_a_sketch_keeps_one_shingle_in_m(call, rows, site):

@@ -19,6 +19,7 @@ from warcs import HTML, html, warc
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
+from scrapy_neardup.offline.jobs.scanning import texts as read_texts
 from scrapy_neardup.offline.readers.compression import zstandard
 from scrapy_neardup.offline.readers.corpus import Corpus, records_of
 from scrapy_neardup.offline.readers.namedcolumns import Columns
@@ -198,6 +199,21 @@ def test_times_in_nanoseconds(tmp_path, kind):
                 each.values for each in Corpus([f"{output}/{name}"], Columns(others=("at",)))
             ]
             assert row["at"].microsecond == 836_900
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(75),
+                                  pa.dictionary(pa.int32(), pa.binary())])  # fmt: skip
+def test_html_in_bytes_declares_its_encoding(tmp_path, kind):
+    page = '<meta charset="iso-8859-2"><p>żółć, gęślą jaźń, zażółć, źdźbło, ćma</p>'
+    stored = pa.array([page.encode("iso-8859-2").ljust(75)]).cast(pa.binary())
+    is_dictionary = pa.types.is_dictionary(kind)
+    column = stored.dictionary_encode() if is_dictionary else pa.array(stored.to_pylist(), kind)
+    table = pa.table({"html": column})
+    write_table(table, tmp_path / "x.parquet")
+    pa.feather.write_feather(table, tmp_path / "x.feather")
+    for name in ("x.parquet", "x.feather"):
+        ((_, text),) = read_texts(Corpus([f"{tmp_path}/{name}"]))
+        assert text.strip() == "żółć, gęślą jaźń, zażółć, źdźbło, ćma"
 
 
 def test_a_dictionary_of_string_views_is_cut(tmp_path):

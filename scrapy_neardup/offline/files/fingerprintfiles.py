@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from scrapy_neardup.offline.readers.files import (
     is_pipe,
     is_remote,
     opened,
+    unicode_of,
 )
-from scrapy_neardup.offline.readers.tables import page_sizes, reading_table
+from scrapy_neardup.offline.readers.tables import page_sizes, reading_table, table_rows
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed.rows import Strings, Unpacked
@@ -124,17 +125,6 @@ class ArraySource(Source):
             yield RowRange(part.row, some, 0, len(some))
 
 
-def _scanned_rows(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a Parquet file that ``scrapy-neardup scan`` wrote, as `objects` does."""
-    with reading_table(path), opened(path) as file:
-        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
-
-        batches = ParquetFile(file).iter_batches(1 << 10, use_threads=False)
-        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
-        for number, row in enumerate(rows, 1):
-            yield f"{path}, row {number}", row
-
-
 def scanned_lines(
     path: str,
     *,
@@ -197,7 +187,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         return _PackedFile(path)
     if start.startswith(b"PAR1"):
         if _is_scanned(path, column):
-            return scanned_lines(path, stored=stored, rows=_scanned_rows)
+            return scanned_lines(path, stored=stored, rows=table_rows)
         return _ParquetFile(path, column)
     if kind_of(path) == "lines":
         return scanned_lines(path, stored=stored)
@@ -295,16 +285,20 @@ class _ParquetFile(FileSource):
         for values in self._values(self._name, start, stop):
             for chunk in values.dictionary_encode().chunks:
                 numbers = chunk.indices.to_pylist()
-                known = {
-                    number: self._short(chunk.dictionary[number])
-                    for number in set(numbers) - {None}
-                }
+                with reading_table(self.path):
+                    known = {
+                        number: self._short(chunk.dictionary[number])
+                        for number in set(numbers) - {None}
+                    }
                 for number in numbers:
                     names.append(start + len(names) if number is None else known[number])
         return names
 
     def _short(self, value: Any) -> str:
-        name = str(value.as_py())
+        from pyarrow import BinaryScalar  # noqa: PLC0415  (that of strings, too)
+
+        is_text = isinstance(value, BinaryScalar)
+        name = unicode_of(bytes(value.as_buffer())) if is_text else str(value.as_py())
         if len(name) > MAX_NAME:
             raise InputError(
                 f"{self.path}: the column {self._name!r} has a name of {len(name):,} characters,"

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
-from scrapy_neardup.offline.readers.files import check_stdin, opened, required
-from scrapy_neardup.offline.readers.tables import reading_table
+from scrapy_neardup.offline.readers.files import check_stdin, required
+from scrapy_neardup.offline.readers.tables import table_rows
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
@@ -190,8 +190,6 @@ def on_cluster(work: Cluster, job: PairJob) -> PairJob:
 
 
 _PAIR = 'a pair, an object with "a" and "b"'
-_BATCH = 1 << 16
-"""Number of pairs read from Parquet at a time."""
 
 
 def write_json(file: IO[bytes], collection: Source, other: Source, parts: Iterable[Found]) -> None:
@@ -250,23 +248,10 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     """Yield the pairs (``a``, ``b``) of Parquet files and JSON lines; ``-`` is standard input."""
     check_stdin(paths)
     for path in paths:
-        if path.endswith(".parquet"):
-            yield from _parquet_pairs(path)
-            continue
-        for where, item in objects(path, _PAIR):
+        is_table = path.endswith(".parquet")
+        for where, item in table_rows(path, ["a", "b"]) if is_table else objects(path, _PAIR):
             match item:
                 case {"a": str() | int() as a, "b": str() | int() as b}:
                     yield a, b
                 case _:
                     raise InputError(f"{where}: not {_PAIR}")
-
-
-def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
-    with reading_table(path), opened(path) as file:
-        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
-
-        parquet = ParquetFile(file)
-        if not {"a", "b"} <= {*parquet.schema_arrow.names}:
-            raise InputError(f'{path}: holds no pairs, which are in columns "a" and "b"')
-        for batch in parquet.iter_batches(_BATCH, columns=["a", "b"]):
-            yield from zip(*(batch.column(name).to_pylist() for name in "ab"), strict=True)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, required
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, opened, required
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
@@ -21,6 +22,8 @@ _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
 _MAX_DATA_PAGE = 8 * MAX_PAGE
 """Maximum size of a decompressed data page or dictionary of a Parquet file, in bytes; pyarrow puts
 1,024 rows of any length into one."""
+_ROWS = 1 << 10
+"""Number of rows of a table of the package's own that are read at a time."""
 _LARGE = 1 << 21
 """Size in bytes from which a dictionary isn't expanded to rows; pyarrow's have at most half."""
 
@@ -60,6 +63,17 @@ def parquet_pages(
             ):
                 yield from _pages(batch, bounded, columns, path, first=number, known=dictionaries)
                 number += batch.num_rows
+
+
+def table_rows(path: str, columns: list[str] | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a Parquet file with the place of each, as `textual.objects` does."""
+    with reading_table(path), opened(path) as file:
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+        batches = ParquetFile(file).iter_batches(_ROWS, columns=columns, use_threads=False)
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for number, row in enumerate(rows, 1):
+            yield f"{path}, row {number}", row
 
 
 def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
@@ -115,18 +129,16 @@ def _pages(
     known: _Dictionaries,
 ) -> Iterator[FoundPage]:
     """Yield the pages of some rows, numbered from the first one's number."""
-    from pyarrow import types  # noqa: PLC0415
-
     arrays = {name: _column(batch, name) for name in names}
     found = {name: _values(array, name, columns.html, known) for name, array in arrays.items()}
     html = arrays.get(columns.html or "")
-    is_binary = html is not None and types.is_binary(html.type)
+    kind = None if html is None else getattr(html.type, "value_type", html.type)
+    encoding = None if "binary" in str(kind) else "utf-8"
     is_left_out = not {*columns.contents} & {*names}
     for row in range(batch.num_rows):
         number = first + row + 1
         item = {name: values[row] for name, values in found.items()}
         short = {name: value for name, value in item.items() if value is not _LONG}
-        encoding = None if is_binary else "utf-8"
         record = record_of(
             short, columns, f"{path}, row {number}", path, number, encoding=encoding
         )
