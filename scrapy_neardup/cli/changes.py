@@ -12,6 +12,7 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.files import check_rereadable
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
 from scrapy_neardup.report.crawldiff import changes as crawl_changes
@@ -35,6 +36,7 @@ def changes(given: flags.Given) -> None:
     Example:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
+    check_rereadable(given.old, given.new)
     changing = _changing(given.old, given.new)
     counts: Counter[str] = Counter()
     by_fingerprint = 0

@@ -34,7 +34,7 @@ def pass_given(function: Callable[[Given], None]) -> Callable[..., None]:
 
     @wraps(function)
     def verb(**values: Any) -> None:
-        _keep_inputs(values)
+        _check_files(values)
         function(Given(**values))
 
     return verb
@@ -46,13 +46,16 @@ _READ = (
 """Parameters that name files to read."""
 
 
-def _keep_inputs(values: Mapping[str, Any]) -> None:
-    """Raise a `ConfigurationError` if the output would replace a file that is read."""
+def _check_files(values: Mapping[str, Any]) -> None:
+    """Raise a `ConfigurationError` for files that can't be read, or written, as they are named."""
+    given = [values[name] for name in _READ if name in values]
+    paths = [path for each in given for path in ((each,) if isinstance(each, str) else each)]
+    if paths.count("-") > 1:
+        raise ConfigurationError("-: standard input can be read only once")
     target = values.get("path") or ""
-    is_file = Path(target).is_file()
-    for given in (values[name] for name in _READ if name in values):
-        for path in (given,) if isinstance(given, str) else given:
-            if is_file and Path(path).exists() and Path(target).samefile(path):
+    if Path(target).is_file():
+        for path in paths:
+            if Path(path).exists() and Path(target).samefile(path):
                 raise ConfigurationError(f"--output: {target} is an input, too")
 
 

@@ -10,7 +10,7 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import opened, reading
+from scrapy_neardup.offline.readers.files import check_rereadable, opened, reading
 from scrapy_neardup.report.overview import report_page
 from scrapy_neardup.report.reportpage import Report, text_of
 from scrapy_neardup.report.summary import Entry, Summary, entries
@@ -42,6 +42,7 @@ def report(given: flags.Given) -> None:
       scrapy crawl news -s NEARDUP_ACTION=flag -s NEARDUP_AUDIT=audit.jsonl
       scrapy-neardup report audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
+    check_rereadable(*given.audits)
     written = write_report(given.audits, given.path, progress=given.progress)
     click.echo(written.headline(), err=True)
     if given.path != "-":

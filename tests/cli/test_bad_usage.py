@@ -34,7 +34,13 @@ TABLE = [
     ("clusters pages.jsonl --pairs -", "either pages to compare, or files", ""),
     ("clusters --pairs - --canonical longest-text", "needs the pages", ""),
     ("clusters --pairs missing.jsonl", "missing.jsonl", ""),
-    ("clusters --pairs - --pairs -", "only once", ""),
+    *((f"{verb} - {more} -", "-: standard input can be read only once", "{}")
+      for verb, more in (("join", "--existing"), ("pairs", "--existing"), ("query", "--in"),
+                         ("clusters --pairs", "--pairs"), ("pack --output x", ""), ("scan", ""),
+                         ("changes", ""))),
+    *((f"{verb} {path}", f"{path}: would be read twice", "{}")
+      for verb in ("dedupe --output out", "report", "changes alone.jsonl")
+      for path in ("-", "/dev/null")),
     ("clusters pages.jsonl --method features --features 6,14,7",
      "--features must be three numbers", ""),
     *((f"clusters pages.jsonl --memory {size}", "isn't a size such as", "")
@@ -107,7 +113,6 @@ TABLE = [
     ("pack file.u64 --output no/x", "no/x: can't be written", ""),
     ("pack file.u64 --tables 5 --output x", "--tables must be one of 4, 10", ""),
     ("pack file.u64", "--output", ""),
-    ("pack - - --output x", "only once", ""),
     ("unpack file.u64", "not a packed file", ""),
     ("pairs file.u64 --max-distance 11", "--max-distance", ""),
     ("pairs file.u64 --existing file.u64 --group-equal", "--group-equal is for", ""),

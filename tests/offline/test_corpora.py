@@ -173,8 +173,3 @@ def test_a_folder_below_that_cannot_be_opened_is_an_error(here, monkeypatch):
     monkeypatch.setattr(os, "scandir", scandir)
     with pytest.raises(InputError, match=r"site/secret: can't be read: Permission denied"):
         Corpus(["site"])
-
-
-def test_standard_input_is_read_once():
-    with pytest.raises(InputError, match="only once"):
-        Corpus(["-", "-"])

@@ -82,16 +82,13 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
 
 
 def _shards(path: str) -> Iterator[Shard]:
+    files.check_rereadable(path)
     whole, below = files.files_of(path)
     if below == [whole]:
-        if files.is_pipe(whole):
-            raise InputError(f"{path}: isn't a regular file, and would be read twice")
         kind = kind_of(whole)
         if kind is None:
             known = f"its name ends in none of {', '.join(ENDINGS)}"
             why = known if files.exists(whole) else "there is no such file or folder"
-            if path == "-":
-                why = "standard input would be read twice; give files"
             raise InputError(f"{path}: {why}")
         found, start = [(whole, kind)], len(whole) - len(PurePosixPath(whole).name)
     else:

@@ -17,7 +17,6 @@ from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRan
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
 from scrapy_neardup.offline.readers.corpus import kind_of
 from scrapy_neardup.offline.readers.files import (
-    check_stdin,
     content_of,
     is_pipe,
     is_remote,
@@ -215,7 +214,6 @@ def open_sources(
     paths: Sequence[str], column: str = "fingerprint", *, stored: bool = False
 ) -> Source:
     """Open several files as one, with consecutive row numbers; see `open_source`."""
-    check_stdin(paths)
     return Chain([open_source(path, column=column, stored=stored) for path in paths])
 
 

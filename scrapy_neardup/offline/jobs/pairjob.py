@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
-from scrapy_neardup.offline.readers.files import check_stdin, required
+from scrapy_neardup.offline.readers.files import required
 from scrapy_neardup.offline.readers.tables import table_rows
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
@@ -246,7 +246,6 @@ def write_by_query(
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     """Yield the pairs (``a``, ``b``) of Parquet files and JSON lines; ``-`` is standard input."""
-    check_stdin(paths)
     for path in paths:
         is_table = path.endswith(".parquet")
         for where, item in table_rows(path, ["a", "b"]) if is_table else objects(path, _PAIR):

@@ -167,7 +167,6 @@ class Corpus:
         self, inputs: Sequence[str], columns: Columns = USUAL, skipped: Skipped = raised
     ) -> None:
         self.columns, self._skipped = columns, skipped
-        files.check_stdin(inputs)
         self._files: list[Portion] = []
         for path in inputs:
             whole, found = files.files_of(path)

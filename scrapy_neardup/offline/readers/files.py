@@ -290,10 +290,11 @@ def _file_system(path: str) -> Any:
         raise InputError(f"{path}: can't be opened: {error}") from error
 
 
-def check_stdin(paths: Sequence[str]) -> None:
-    """Raise an `InputError` if standard input is named twice."""
-    if paths.count("-") > 1:
-        raise InputError("-: standard input can be read only once")
+def check_rereadable(*paths: str) -> None:
+    """Raise an `InputError` if a path is read only once: standard input, or a pipe."""
+    for path in paths:
+        if path == "-" or is_pipe(path):
+            raise InputError(f"{path}: would be read twice; name a regular file")
 
 
 @contextmanager
