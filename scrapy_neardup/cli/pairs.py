@@ -65,6 +65,9 @@ def pairs(given: flags.Given) -> None:
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
       scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --output p.parquet
     """  # noqa: D301  (click's mark for lines to keep)
+    is_table = given.path.endswith(".parquet")
+    if given.by_query and is_table:
+        raise click.UsageError("--by-query writes JSON lines: give --output another name")
     collection = open_sources(given.inputs, given.column)
     other = open_sources(given.existing, given.column) if given.existing else None
     with workers(given.scheduler, given.jobs) as work, output(given.path) as results:
@@ -79,7 +82,7 @@ def pairs(given: flags.Given) -> None:
         if isinstance(work, Cluster):
             job = on_cluster(work, job)
         parts = _counted(job, Progress(given.progress, given.path))
-        write = write_parquet if given.path.endswith(".parquet") else write_json
+        write = write_parquet if is_table else write_json
         write = write_by_query if given.by_query else write
         write(results.buffer, collection, collection if other is None else other, parts)
 

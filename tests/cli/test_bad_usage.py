@@ -116,6 +116,7 @@ TABLE = [
     ("unpack file.u64", "not a packed file", ""),
     ("pairs file.u64 --max-distance 11", "--max-distance", ""),
     ("pairs file.u64 --existing file.u64 --group-equal", "--group-equal is for", ""),
+    ("pairs file.u64 --by-query --output x.parquet", "--by-query writes JSON lines", ""),
     ("rules sqlite:a.db audit.jsonl", "alone", ""),
     ("changes alone.jsonl alone.jsonl", "alone.jsonl, line 1: not a line of an audit", ""),
     ("try", "Missing argument 'URL', or the option --project.", ""),

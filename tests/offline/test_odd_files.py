@@ -16,7 +16,7 @@ from datasets import FILES, json_lines, table_of
 from pyarrow.parquet import write_table
 from warcs import HTML, html, warc
 
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.errors import InputError, OutputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.jobs.scanning import texts as read_texts
@@ -227,6 +227,16 @@ def test_a_dictionary_of_string_views_is_cut(tmp_path):
     with pa.ipc.open_file(str(tmp_path / "out/x.arrow")) as reader:
         assert reader.schema.field("text").type == column.type
         assert reader.read_all()["text"].to_pylist() == ["own", "other", None, "own"]
+
+
+def test_a_dictionary_that_an_arrow_file_can_not_have_is_named(tmp_path):
+    """Each batch has a dictionary of its own, once it is cut."""
+    table = pa.table({"text": pa.array(["shared\nown", "shared\nother"]).dictionary_encode()})
+    with pa.ipc.new_file(str(tmp_path / "x.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=1)
+    with pytest.raises(OutputError, match=r"x.arrow: can't be written in its own format: Dict"):
+        trim([f"{tmp_path}/x.arrow"], f"{tmp_path}/out", TrimOptions(unit="lines", number=1))
+    assert dedupe([f"{tmp_path}/x.arrow"], f"{tmp_path}/all").kept == 2
 
 
 def test_common_crawl_names_its_files_wet(tmp_path):

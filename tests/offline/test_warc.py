@@ -171,5 +171,7 @@ def test_zstandard_with_a_dictionary(tmp_path):
         head = b"\x5d\x2a\x4d\x18" + len(stored).to_bytes(4, "little") + stored
         found = read(tmp_path, head + zstd.compress(content, zstd_dict=known), "x.warc.zst")
         assert [each.html for each in found] == [HTML]
-    with pytest.raises(InputError, match=r"x.warc.zst: its compressed data is damaged"):
-        read(tmp_path, zstd.compress(content, zstd_dict=known), "x.warc.zst")
+    head = b"\x5d\x2a\x4d\x18"
+    for begun in (b"", head, head + bytes(4), head + b"\x7f" * 99, head + b"\x20\0\0\0" + words):
+        with pytest.raises(InputError, match=r"x.warc.zst: its compressed data is damaged"):
+            read(tmp_path, begun + zstd.compress(content, zstd_dict=known), "x.warc.zst")

@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.errors import OutputError
 from scrapy_neardup.offline.dedupe.choosing import EQUAL, MOST, Removals, read_decisions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
@@ -155,17 +156,20 @@ def table_copy(
                 codecs = _codecs(read.metadata)
                 with parquet.ParquetWriter(packed, schema, compression=codecs) as writer:
                     rows = RowWriter(writer)
-                    yield batches, partial(_write_batch, rows, schema)
+                    yield batches, partial(_write_batch, path, rows, schema)
                     rows.flush()
             else:
                 new = ipc.new_file if hasattr(read, "num_record_batches") else ipc.new_stream
                 with new(packed, schema) as writer:
-                    yield batches, partial(_write_batch, writer, schema)
+                    yield batches, partial(_write_batch, path, writer, schema)
 
 
-def _write_batch(writer: Any, schema: Any, batch: Any) -> None:
+def _write_batch(path: str, writer: Any, schema: Any, batch: Any) -> None:
     """Write a batch; replace large dictionaries by the values of their rows."""
-    writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
+    try:
+        writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
+    except ValueError as error:  # an Arrow file has one dictionary for all of its batches
+        raise OutputError(f"{path}: can't be written in its own format: {error}") from error
 
 
 def _codecs(metadata: Any) -> dict[str, str] | str:

@@ -55,7 +55,10 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
     zstd, words = zstandard(), None
     if start.startswith(_ZSTD_SKIPPED[0xD]):  # a dictionary, as some WARC files have
         words = buffered.read(int.from_bytes(buffered.read(8)[4:], "little"))
-        words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)
+        try:
+            words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)
+        except ValueError as error:
+            raise zstd.ZstdError(f"its dictionary: {error}") from error
     return BufferedReader(zstd.ZstdFile(buffered, zstd_dict=words))
 
 
