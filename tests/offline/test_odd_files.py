@@ -296,9 +296,26 @@ def test_what_a_folder_has_that_is_not_read_is_said(tmp_path, caplog):
     assert "left out 1 file, by their names: '_modules/y.html'" in caplog.text
 
 
+@pytest.mark.parametrize(("here", "folder"), [
+    (".", "in"), (".", "in//"), (".", "./in"), (".", "./in/"), (".", "in/."), ("in", "."),
+    ("in", "./"), ("in/sub", ".."), ("in", "../in"),
+])  # fmt: skip
+def test_a_folder_by_any_of_its_paths(tmp_path, monkeypatch, here, folder):
+    for name in ("aa.jsonl", "_left.jsonl", ".left.jsonl", "sub/bb.jsonl", "_left/cc.jsonl"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(LINES)
+    monkeypatch.chdir(tmp_path / here)
+    assert texts(folder) == TEXTS * 2
+    dedupe([folder], f"{tmp_path}/out")
+    assert deduped_names(tmp_path / "out") == ["aa.jsonl", "sub/bb.jsonl"]
+
+
 def deduped_folder(tmp_path, output):
     dedupe([f"{tmp_path}/in"], f"{tmp_path}/{output}")
-    out = tmp_path / output
+    return deduped_names(tmp_path / output)
+
+
+def deduped_names(out):
     return sorted(
         path.relative_to(out).as_posix()
         for path in out.rglob("[!_]*.*")

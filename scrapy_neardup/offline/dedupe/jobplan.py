@@ -90,16 +90,16 @@ def _shards(path: str) -> Iterator[Shard]:
             known = f"its name ends in none of {', '.join(ENDINGS)}"
             why = known if files.exists(whole) else "there is no such file or folder"
             raise InputError(f"{path}: {why}")
-        found, start = [(whole, kind)], len(whole) - len(PurePosixPath(whole).name)
+        found, folder = [(whole, kind)], whole.rpartition("/")[0]
     else:
-        found, start = documents_in(whole, below), len(whole) + 1
+        found, folder = documents_in(whole, below), whole
     # A shard is a file, or some of the single-document files of a folder.
     for (_, kind), group in groupby(
         found, lambda each: (each[0].rpartition("/")[0], "pages") if each[1] in PAGES else each
     ):
         for some in files.batches(group, PAGE_FILES):
             paths = tuple(each for each, _ in some)
-            name = paths[0][start:]
+            name = files.inside(folder, paths[0])
             if kind == "pages":
                 name = name.rpartition("/")[0]
             yield Shard(name, kind, paths, tuple(map(_stamp, paths)))

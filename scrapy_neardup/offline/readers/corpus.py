@@ -76,7 +76,7 @@ def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
     """
     found, left_out = [], []
     for path in sorted(paths):
-        inside, kind = path[len(folder) + 1 :], kind_of(path) or ""
+        inside, kind = files.inside(folder, path), kind_of(path) or ""
         if not any(part.startswith((".", "_")) for part in inside.split("/")):
             found.append((path, kind))
         elif kind in PAGES:

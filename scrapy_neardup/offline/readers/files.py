@@ -227,8 +227,9 @@ def files_of(path: str) -> tuple[str, list[str]]:
             others += [each for name in folders if (each := Path(folder, name)).is_symlink()]
             for each in (Path(folder, name) for name in names):
                 (found if each.is_file() or not each.exists() else others).append(each)
-        warn_of(path, [each.as_posix() for each in others], "links to folders, and pipes")
-        return path.rstrip("/"), [each.as_posix() for each in found]
+        whole = Path(path).as_posix()
+        warn_of(whole, [each.as_posix() for each in others], "links to folders, and pipes")
+        return whole, [each.as_posix() for each in found]
     system = _file_system(path)
     with reading(path):
         below = [str(system.unstrip_protocol(each)) for each in system.find(path)]
@@ -237,10 +238,15 @@ def files_of(path: str) -> tuple[str, list[str]]:
     return str(system.unstrip_protocol(system._strip_protocol(path))), below  # noqa: SLF001
 
 
+def inside(folder: str, path: str) -> str:
+    """Return the path of a file in a folder, as `files_of` returns both, below the folder."""
+    return path.removeprefix(f"{folder}/").lstrip("/")  # paths in "." have no "./"
+
+
 def warn_of(folder: str, left_out: Sequence[str], why: str) -> None:
     """Log a warning that names some files of a folder that aren't read."""
     if left_out:
-        names = [printable(path[len(folder.rstrip("/")) + 1 :]) for path in left_out[:3]]
+        names = [printable(inside(folder, path)) for path in left_out[:3]]
         shown = ", ".join(map(repr, names)) + ", ..." * (len(left_out) > 3)
         many = f"{len(left_out)} file" + "s" * (len(left_out) > 1)
         _log.warning("%s: left out %s, %s: %s", folder, many, why, shown)
