@@ -112,8 +112,18 @@ def test_parts_of_a_file_that_is_compressed_by_its_content_alone(tmp_path, monke
     assert [each.text for part in parts for each in records_of(part)] == TEXTS
 
 
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff\n", "\ufeff \r\n\n"])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
+def test_a_mark_may_be_all_of_the_first_line(tmp_path, mark, name):
+    (tmp_path / name).write_bytes(mark.encode())
+    assert texts(tmp_path / name) == []
+    assert deduped(tmp_path, name, mark.encode() + LINES).startswith(mark.encode() + LINES[:20])
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("before", ["", "\ufeff", "\r\n\n", "sep={}\r\n", "\ufeffsep={}\n"])
+@pytest.mark.parametrize(
+    "before", ["", "\ufeff", "\r\n\n", "\ufeff\r\n", "sep={}\r\n", "\ufeffsep={}\n"]
+)
 def test_dialects_of_csv(tmp_path, delimiter, before):
     start = before.format(delimiter).encode()
     kept = deduped(tmp_path, "x.csv", start + table_of(ROWS, delimiter))

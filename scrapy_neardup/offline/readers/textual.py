@@ -28,6 +28,7 @@ _PART = 1 << 20
 """Number of characters of an array read at a time."""
 Skipped = Callable[[InputError], None]
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_MARK = _BOM.encode()
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """First bytes of text in UTF-16."""
 _DELIMITERS = ",;\t|"
@@ -134,7 +135,7 @@ def _lines(file: IO[bytes], path: str, before: int = 0) -> Iterator[Piece]:
     for number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), before + 1):
         if len(line) == MAX_LINE and not line.endswith(b"\n"):
             yield Piece(b"", number - 1, _passed(file, path, number))
-        elif line.isspace():
+        elif line.isspace() or (number == 1 and not line.removeprefix(_MARK).strip()):
             yield Piece(line)
         else:
             yield Piece(line, number - 1, partial(_line, line, path, number))
@@ -257,7 +258,7 @@ def _csv(file: IO[bytes], path: str, delimiter: str = "") -> Iterator[Piece]:
 def _before_header(read: Callable[[], bytes]) -> tuple[list[bytes], bytes, str]:
     """Return blank lines and Excel's, the line after them, and the delimiter if it is named."""
     before, named = [], ""
-    while (line := read()).isspace() or _SEP.fullmatch(line):
+    while (line := read()).removeprefix(_MARK).isspace() or _SEP.fullmatch(line):
         before.append(line)
         if found := _SEP.fullmatch(line):
             named = found[1].decode("latin-1")
