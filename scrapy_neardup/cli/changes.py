@@ -12,8 +12,8 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.corpus import rows_of
 from scrapy_neardup.offline.readers.files import check_rereadable
-from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
 from scrapy_neardup.report.crawldiff import changes as crawl_changes
 from scrapy_neardup.report.summary import unpacked
@@ -58,7 +58,7 @@ def changes(given: flags.Given) -> None:
         )
 
 
-_WHAT = "a line of an audit (NEARDUP_AUDIT) or of scan"
+_WHAT = "a line of an audit (the setting NEARDUP_AUDIT) or of scan"
 
 Changing = dict[str, set[str]]
 """Place -> the DOM paths whose text is another one in each response."""
@@ -67,7 +67,7 @@ Changing = dict[str, set[str]]
 def _changing(*audits: str) -> Changing:
     """Return what two crawls have found to change by itself."""
     found: Changing = {}
-    for _, entry in chain.from_iterable(objects(path, _WHAT) for path in audits):
+    for _, entry in chain.from_iterable(rows_of(path, _WHAT) for path in audits):
         if entry.get("event") == "refetched":
             paths = {f"{path:04x}" for path in entry.get("changing", ()) if isinstance(path, int)}
             found.setdefault(str(entry.get("place")), set()).update(paths)
@@ -75,7 +75,7 @@ def _changing(*audits: str) -> Changing:
 
 
 def _pages(path: str, changing: Changing) -> Iterator[PageText]:
-    for where, entry in objects(path, _WHAT):
+    for where, entry in rows_of(path, _WHAT):
         if "event" in entry:
             continue
         if "page" not in entry:

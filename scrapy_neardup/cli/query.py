@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +14,8 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.jobs.querying import LEAST, PackedQueries, nearest
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import FoundPage
+from scrapy_neardup.offline.readers.files import FoundPage, content_of
+from scrapy_neardup.stores.packfile import MAGIC
 
 Answers = Iterator[tuple[str, list[dict[str, Any]]]]
 """Names of pages that are asked for, and pages of the collection like them, as printed."""
@@ -70,7 +72,7 @@ def query(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == (given.like is not None):
         raise click.UsageError("name either pages to ask for, or a text with --like")
-    packed = [name for name in given.collection if name.endswith(".pack")]
+    packed = [*filter(_is_packed, given.collection)]
     if packed and len(given.collection) > 1:
         raise click.UsageError("a packed file is asked alone: pack several into one")
     columns = flags.columns_of(given)
@@ -89,6 +91,11 @@ def query(given: flags.Given) -> None:
         for name, found in answers:
             for answer in found:
                 results({"query": name or None, **answer})
+
+
+def _is_packed(path: str) -> bool:
+    is_named = path.endswith(".pack")
+    return is_named or (Path(path).is_file() and content_of(path, 0, len(MAGIC)) == MAGIC)
 
 
 def _of_pages(collection: Corpus, asked: Iterable[FoundPage], given: flags.Given) -> Answers:

@@ -4,7 +4,9 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
 from audits import Audit, pack_text
+from datasets import write_lines
 
 
 def audit(path, **texts):
@@ -44,9 +46,21 @@ def test_what_a_crawl_found_to_change_by_itself_is_no_change(call, tmp_path):
     ]  # fmt: skip
 
 
-def test_scans_are_compared_by_fingerprints(call):
-    for name, fingerprint in (("old", "1"), ("new", "2")):
-        Path(name).write_text(json.dumps({"page": "a", "fingerprint": fingerprint}) + "\n")
-    result = call("changes", "old", "new")
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_scans_are_compared_by_fingerprints(call, kind):
+    for name, text in (("old", "one two three four five six"), ("new", "six five four three two")):
+        write_lines(Path("pages.jsonl"), [{"url": "a", "text": text}])
+        call("scan", "pages.jsonl", "--output", f"{name}.{kind}")
+    result = call("changes", f"old.{kind}", f"new.{kind}")
     assert json.loads(result.stdout) == {"page": "a", "change": "changed"}
     assert "only fingerprints could be compared" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_what_verbs_write_of_nothing_is_read(call, kind):
+    Path("no.jsonl").touch()
+    for verb in ("scan", "join"):
+        call(verb, "no.jsonl", "--output", f"{verb}.{kind}")
+    assert call("clusters", "--pairs", f"join.{kind}").stdout == ""
+    assert call("pairs", f"scan.{kind}").stdout == ""
+    assert call("changes", f"scan.{kind}", f"scan.{kind}").stdout == ""

@@ -34,7 +34,9 @@ def test_a_packed_file(call, site, rows, tmp_path):
     found = rows(call("query", "site/2b.html", "--in", "site.pack").stdout)
     assert {"query": "site/2b.html", "page": "site/2b.html", "distance": 0} in found
     assert {each["page"][5] for each in found} == {"2"}
-    call("unpack", "site.pack", "--output", "site.u64")
+    Path("site.pack").rename("site.base")
+    assert rows(call("query", "site/2b.html", "--in", "site.base").stdout) == found
+    call("unpack", "site.base", "--output", "site.u64")
     call("pack", "site.u64", "--output", "nameless.pack")
     nameless = rows(call("query", "site/2b.html", "--in", "nameless.pack").stdout)
     assert [each["distance"] for each in nameless] == [each["distance"] for each in found]

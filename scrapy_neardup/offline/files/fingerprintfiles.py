@@ -205,6 +205,8 @@ def _is_scanned(path: str, column: str) -> bool:
         from pyarrow.parquet import read_schema  # noqa: PLC0415
 
         schema = read_schema(file)
+    if not schema.names:
+        return True  # without rows nobody knows their columns
     if not {column, "verdict"} <= {*schema.names}:
         return False
     return str(schema.field(column).type) in {"string", "null"}  # null: no page was judged

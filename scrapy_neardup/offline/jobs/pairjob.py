@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.files.sources import Name, RowRange, Source, common_schema
+from scrapy_neardup.offline.readers.corpus import rows_of
 from scrapy_neardup.offline.readers.files import required
-from scrapy_neardup.offline.readers.tables import table_rows
-from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21
@@ -247,8 +246,7 @@ def write_by_query(
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     """Yield the pairs (``a``, ``b``) of Parquet files and JSON lines; ``-`` is standard input."""
     for path in paths:
-        is_table = path.endswith(".parquet")
-        for where, item in table_rows(path, ["a", "b"]) if is_table else objects(path, _PAIR):
+        for where, item in rows_of(path, _PAIR, ["a", "b"]):
             match item:
                 case {"a": str() | int() as a, "b": str() | int() as b}:
                     yield a, b

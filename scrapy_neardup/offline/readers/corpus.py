@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers import files
@@ -17,8 +17,20 @@ from scrapy_neardup.offline.readers.compression import ENDINGS as COMPRESSED
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
-from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
-from scrapy_neardup.offline.readers.textual import KINDS, Skipped, raised, text_page, text_rows
+from scrapy_neardup.offline.readers.tables import (
+    arrow_pages,
+    parquet_pages,
+    reading_table,
+    table_rows,
+)
+from scrapy_neardup.offline.readers.textual import (
+    KINDS,
+    Skipped,
+    objects,
+    raised,
+    text_page,
+    text_rows,
+)
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
 
@@ -64,6 +76,13 @@ def kind_of(path: str) -> str | None:
     for end in COMPRESSED:
         name = name.removesuffix(end)
     return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
+
+
+def rows_of(
+    path: str, what: str, columns: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows that a verb wrote to a file, Parquet or JSON lines; see `textual.objects`."""
+    return table_rows(path, columns) if path.endswith(".parquet") else objects(path, what)
 
 
 def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
