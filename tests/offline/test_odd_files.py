@@ -120,6 +120,16 @@ def test_a_mark_may_be_all_of_the_first_line(tmp_path, mark, name):
     assert deduped(tmp_path, name, mark.encode() + LINES).startswith(mark.encode() + LINES[:20])
 
 
+def test_a_field_of_csv_may_have_very_many_lines(tmp_path):
+    """In quadratic time these took minutes."""
+    long = "a line\n" * 300_000
+    (tmp_path / "x.csv").write_text(f'id,text\n1,"{long}"\n2,b\n')
+    assert texts(tmp_path / "x.csv") == [long, "b"]
+    (tmp_path / "x.csv").write_text(f'id,text\n1,"{long}\n2,b\n')
+    with pytest.raises(InputError, match=r"never closed|has 2 fields"):
+        texts(tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize(
     "before", ["", "\ufeff", "\r\n\n", "\ufeff\r\n", "sep={}\r\n", "\ufeffsep={}\n"]

@@ -229,9 +229,11 @@ def _csv(file: IO[bytes], path: str, delimiter: str = "") -> Iterator[Piece]:
     taken: list[str] = []
 
     def fed() -> Iterator[str]:
+        size = 0
         for line in chain([first] if first else [], iter(read, b"")):
+            size = len(line) + (size if taken else 0)
             taken.append(line.decode("utf-8", "surrogateescape"))
-            if sum(map(len, taken)) >= MAX_LINE:
+            if size >= MAX_LINE:
                 raise InputError(f"{path}: a row is longer than {MAX_LINE >> 20} MiB")
             yield taken[-1] if header else taken[-1].removeprefix(_BOM)
 
