@@ -27,12 +27,11 @@ MARKS = "neardup_repeated"
 """Column of the marks: pairs of start and end, in characters."""
 
 _ESCAPED = re.compile(
-    r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|[^\\]",
-    re.DOTALL,
+    r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\."
 )
-"""A character in a string of JSON."""
-_QUOTED = re.compile(r'""|[^"]', re.DOTALL)
-"""A character in a field of CSV."""
+"""A character that is escaped in a string of JSON."""
+_QUOTED = re.compile('""')
+"""A quotation mark in a field of CSV."""
 _value = DECODER.raw_decode
 
 
@@ -49,7 +48,7 @@ def without(text: str, spans: Spans) -> str:
 def cut_object(raw: str, column: str, spans: Spans) -> str:
     """Return a JSON object with ranges of a string cut out; of repeated keys the last counts."""
     start, end = _place(raw, column)
-    return raw[:start] + _cut(raw[start:end], _ESCAPED, "\\", spans) + raw[end:]
+    return raw[:start] + _cut(raw[start:end], _ESCAPED, spans) + raw[end:]
 
 
 def mark_object(raw: str, spans: Spans) -> str:
@@ -65,7 +64,7 @@ def cut_record(raw: str, column: str, header: Header, spans: Spans) -> str:
     number = len(names) - 1 - names[::-1].index(column)
     (values,) = csv.reader(StringIO(raw, newline=""), delimiter=delimiter)
     at, mark = 0, re.escape(delimiter)
-    field = re.compile(rf'(?:"((?:""|[^"])*)"|([^"{mark}\r\n]*))(?={mark}|[\r\n]|\Z)')
+    field = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"{mark}\r\n]*))(?={mark}|[\r\n]|\Z)')
     for value in values[: number + 1]:
         found = field.match(raw, at)
         if not found or (found[2] if found[1] is None else found[1].replace('""', '"')) != value:
@@ -73,7 +72,7 @@ def cut_record(raw: str, column: str, header: Header, spans: Spans) -> str:
         at = found.end() + 1
     assert found is not None  # noqa: S101  (a row has its columns)
     start, end = found.span(2 if found[1] is None else 1)
-    return raw[:start] + _cut(raw[start:end], _QUOTED, '"', spans) + raw[end:]
+    return raw[:start] + _cut(raw[start:end], _QUOTED, spans) + raw[end:]
 
 
 def mark_record(raw: str, delimiter: str, spans: Spans | None) -> str:
@@ -105,13 +104,14 @@ def _next(raw: str, at: int) -> int:
     return at
 
 
-def _cut(written: str, character: re.Pattern[str], escape: str, spans: Spans) -> str:
-    """Return the source of a string without ranges of its value."""
-    if escape not in written:
-        return without(written, spans)
-    starts = [found.start() for found in character.finditer(written)]
-    starts.append(len(written))
-    return without(written, [(starts[start], starts[end]) for start, end in spans])
+def _cut(written: str, escape: re.Pattern[str], spans: Spans) -> str:
+    """Return the source of a string without ranges of its value; an escape is one character."""
+    places = (place for found in escape.finditer(written) for place in found.span())
+    starts, ends = np.fromiter(places, np.int64).reshape(-1, 2).T
+    longer = np.cumsum(np.append(0, ends - starts - 1))
+    edges = np.array(spans, np.int64).reshape(-1, 2)
+    edges += longer[np.searchsorted(starts - longer[:-1], edges)]
+    return without(written, [(start, end) for start, end in edges.tolist()])
 
 
 def _written_anew(

@@ -1,6 +1,7 @@
 """Text that isn't Unicode is replaced in what is compared, and written back as it came."""
 
 import json
+import tracemalloc
 from itertools import pairwise
 
 import pyarrow as pa
@@ -121,6 +122,17 @@ def test_a_cut_changes_the_text_alone(data, text):
             f"1,{quoted},a b\r\n", "b", textual.Header(["a", "b", "c"], ","), spans
         )
         assert record == f'1,"{without(text, spans).replace(chr(34), chr(34) * 2)}",a b\r\n'
+
+
+def test_a_cut_takes_a_few_bytes_a_character():
+    text = 'a line, "quoted"\n' * 6_000
+    header = textual.Header(["text"], ",")
+    quoted = '"' + text.replace('"', '""') + '"'
+    tracemalloc.start()
+    cut_object(json.dumps({"text": text}), "text", [(0, 8)])
+    cut_record(quoted, "text", header, [(0, 8)])
+    assert tracemalloc.get_traced_memory()[1] < 12 * len(text)
+    tracemalloc.stop()
 
 
 MIXED = "ab A_1 .,\n-'\"漢字かなไทกำé\u0301\u0308\u200d\u200b\u00ad한\u1161\ud800ß"
