@@ -266,3 +266,15 @@ def test_names_are_of_any_simple_kind(tmp_path):
         open_source(path).names(0, 3)
     path = _parquet(tmp_path, fingerprint=fingerprints, page=[{"a": 1}] * 3)
     assert list(open_source(path).names(1, 3)) == [1, 2]
+
+
+def test_names_in_very_many_files():
+    """In quadratic time these took a minute."""
+    names = [str(number) for number in range(20_000)]
+    one = np.zeros(1, np.uint64)
+    chain = Chain(
+        [fingerprintfiles.ArraySource(one, Strings.of([name.encode()])) for name in names]
+    )
+    assert chain.names_of(np.arange(len(names))) == names
+    assert list(chain.names(7, 7)) == []
+    assert list(chain.names(len(names), len(names))) == []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
+from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source, within
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
 from scrapy_neardup.offline.readers.corpus import kind_of
 from scrapy_neardup.offline.readers.files import (
@@ -308,11 +308,8 @@ class _ParquetFile(FileSource):
 
     def _values(self, column: str, start: int, stop: int) -> Iterator[Any]:
         """Yield the values of `column` from row `start` to `stop`, row group by row group."""
-        for group, first in enumerate(self._starts[:-1]):
-            end = self._starts[group + 1]
-            if first < stop and start < end:
-                begin = max(start - first, 0)
-                yield self._read(group, column).slice(begin, min(stop, end) - first - begin)
+        for group, (begin, end) in within(self._starts, start, stop):
+            yield self._read(group, column).slice(begin, end - begin)
 
     def _read_group(self, group: int, column: str) -> Any:
         with reading_table(self.path):

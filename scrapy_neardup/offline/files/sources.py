@@ -143,10 +143,21 @@ class Chain(Source):
         return np.concatenate([np.empty(0, np.uint64), *found])
 
     def _within(self, start: int, stop: int) -> Iterator[tuple[Source, tuple[int, int]]]:
-        for source, first in zip(self._sources, self._starts, strict=False):
-            low, high = max(start - first, 0), min(stop - first, len(source))
-            if low < high:
-                yield source, (low, high)
+        for number, rows in within(self._starts, start, stop):
+            yield self._sources[number], rows
+
+
+def within(starts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the number of each part of some rows that has rows `start` to `stop`, and its own.
+
+    Part n has the rows from ``starts[n]`` to ``starts[n + 1]``.
+    """
+    for number in range(bisect_right(starts, start) - 1, len(starts) - 1):
+        first, end = starts[number : number + 2]
+        if stop <= first:
+            break
+        if start < end:
+            yield number, (max(start - first, 0), min(stop, end) - first)
 
 
 def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
