@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ def query(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == (given.like is not None):
         raise click.UsageError("name either pages to ask for, or a text with --like")
+    if isnan(given.min_resemblance):
+        raise click.UsageError("--min-resemblance must be from 0 to 1, not nan")
     packed = [*filter(_is_packed, given.collection)]
     if packed and len(given.collection) > 1:
         raise click.UsageError("a packed file is asked alone: pack several into one")

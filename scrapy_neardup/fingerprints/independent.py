@@ -75,9 +75,9 @@ def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]
     For the sketches A and B of two documents, |A & B| / |A | B| is an unbiased estimate of their
     resemblance, and |A & B| / |A| of the containment of the first in the second. If their moduli
     differ, apply ``mod_sketch(sketch, larger)`` to one first. `shingles` are distinct and uniform,
-    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number from 1;
-    Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m)) for m kept
-    shingles. Broder, "On the resemblance and containment of documents", 1997, section 3.
+    uint64 of shape (n,). Raises `ConfigurationError` if `modulus` isn't a whole number of 64 bits,
+    1 or more. Broder et al. ("Syntactic clustering of the Web", 1997) took 25. O(n + m * log(m))
+    for m kept shingles. Broder, "On the resemblance and containment of documents", 1997, § 3.
     """
-    divisor = np.uint64(whole_number("the modulus", modulus, least=1))
+    divisor = np.uint64(whole_number("the modulus", modulus, least=1, most=(1 << 64) - 1))
     return np.sort(shingles[shingles % divisor == 0])

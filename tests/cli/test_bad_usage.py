@@ -26,6 +26,8 @@ TABLE = [
       for line, what in (("nothing", "not a pair"), ("[1, 2]", "not a pair"),
                          ('{"a": 1}', "not a pair"), ('{"a": 1, "b": null}', "not a pair"),
                          ('{"a": 1.5, "b": 2}', "not a pair"))),
+    *((f"{verb} pages.jsonl --modulus {1 << 64}", "the modulus must be a whole number from", "")
+      for verb in ("join", "clusters")),
     ("clusters --pairs - --threshold .9", "--threshold can't be combined with --pairs", ""),
     ("clusters --pairs - --method exact", "--method can't be combined with --pairs", ""),
     ("clusters - --method features --modulus 4", "--modulus can't be combined with --method", ""),
@@ -51,6 +53,7 @@ TABLE = [
     ("query site --in x.pack --in site", "asked alone", ""),
     ("query site --in site --max-distance 2", "--max-distance can't be combined", ""),
     ("query site --in x.pack", "x.pack: can't be read", ""),
+    ("query site --in site --min-resemblance nan", "--min-resemblance must be from 0 to 1", ""),
     ("query site", "Missing option '--in'", ""),
     ("dedupe x.parquet --output out --lines 2 --substrings 50", "use only one of --lines", ""),
     ("dedupe x.parquet --output out --lines 2 --keep longest",

@@ -142,13 +142,13 @@ def hamming(distance: float | Fraction) -> Measure:
 
     Sets without a common token are as close if they have so few of them: the caller adds these.
     """
-    most = whole_number("the Hamming distance", distance, least=0)
+    most = min(whole_number("the Hamming distance", distance, least=0), UNREACHABLE)
     return Measure(
         smallest_partner=lambda size: max(1, size - most),
         required=lambda x, y: np.maximum(1, -(-(x + y - most) // 2)),
         value_many=lambda overlap, x, y: (x + y - 2 * overlap).astype(np.float64),
         disjoint=most,
-        rule=IntegerMeasure("hamming", min(most, UNREACHABLE)),
+        rule=IntegerMeasure("hamming", most),
     )
 
 
