@@ -63,10 +63,10 @@ inputs = click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 
 
 def number_option(
-    *names: str, least: int = 1, most: int | None = None, metavar: str = "N", **how: Any
+    *names: str, least: int = 1, metavar: str = "N", **how: Any
 ) -> Callable[[Verb], Verb]:
     """Return an option that takes a whole number; `how` are arguments of `click.option`."""
-    return click.option(*names, metavar=metavar, type=click.IntRange(least, most), **how)
+    return click.option(*names, metavar=metavar, type=click.IntRange(least), **how)
 
 
 def size_in_bytes(_: click.Context, __: click.Parameter, value: str) -> int:

@@ -89,9 +89,9 @@ def pairs(given: flags.Given) -> None:
 
 def _counted(job: PairJob, line: Progress) -> Iterator[Found]:
     """Yield the pairs of a job, and show its progress."""
-    scanned = 0
+    scanned, total = 0, job.to_scan
     for found in job.run():
         yield found
         scanned += found.scanned
-        line.update(scanned, "fingerprints", scanned / job.to_scan)
+        line.update(scanned, "fingerprints", scanned / total)
     line.done(scanned, "fingerprints")

@@ -198,16 +198,14 @@ class Permutation:
         self.inverse_steps = _steps([bits - 1 - place for place in inverse])
 
     @classmethod
-    def leading(cls, blocks: Iterable[int], *, bits: int = 64) -> Self:
-        """Return the permutation that makes `blocks`, disjoint masks, the leading ones of `bits`.
+    def leading(cls, blocks: Iterable[int]) -> Self:
+        """Return the permutation of 64 bits that makes `blocks`, disjoint masks, the leading ones.
 
         They come first, in this order; the other bits follow. Bits keep their order within a block
         and among the others.
         """
         order = [position for block in blocks for position in positions(block)]
-        chosen = set(order)
-        order += [position for position in range(bits - 1, -1, -1) if position not in chosen]
-        return cls(order)
+        return cls(dict.fromkeys([*order, *range(63, -1, -1)]))
 
     def apply(self, fingerprint: int) -> int:
         """Return `fingerprint` with its bits permuted."""
