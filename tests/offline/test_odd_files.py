@@ -221,6 +221,19 @@ def test_times_in_nanoseconds(tmp_path, kind):
             assert row["at"].microsecond == 836_900
 
 
+@pytest.mark.parametrize("name", ["x.html", "x.html.gz", "x.xht", "x.jsonl", "x.csv", "x.parquet"])
+def test_html_may_begin_with_text(tmp_path, name):
+    """Whatever it is called: a fragment has no root element."""
+    page = b"Five words come first, and <b>then</b> markup"
+    if name in FILES:
+        content = FILES[name]([{"url": "http://a.test/", "html": page.decode()}])
+    else:
+        content = gzip.compress(page) if name.endswith(".gz") else page
+    (tmp_path / name).write_bytes(content)
+    ((_, text),) = read_texts(Corpus([f"{tmp_path}/{name}"]))
+    assert text == "Five words come first, and then markup"
+
+
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(75),
                                   pa.dictionary(pa.int32(), pa.binary())])  # fmt: skip
 def test_html_in_bytes_declares_its_encoding(tmp_path, kind):

@@ -56,7 +56,7 @@ def _read(
         return _unjudged(Reason.TOO_LONG)
     if not record.html:
         return of_text(record.text or "")
-    if not looks_like_html(record.html, record.content_type, record.page):
+    if not looks_like_html(record.html, record.content_type):
         return _unjudged(Reason.NOT_HTML)
     try:
         return extract(parse_html(record.html, record.encoding))

@@ -47,7 +47,8 @@ _SENT, _SENT_BYTES = 16, 1 << 20
 def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the one page of an HTML file."""
     html = file.read(MAX_PAGE + 1)
-    yield FoundPage(page=files.printable(path), html=html if len(html) <= MAX_PAGE else None)
+    whole = html if len(html) <= MAX_PAGE else None
+    yield FoundPage(page=files.printable(path), html=whole, content_type="text/html")
 
 
 ENDINGS = {

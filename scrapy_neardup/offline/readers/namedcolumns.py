@@ -102,6 +102,7 @@ def record_of(
         content = {
             "html": unicode_of(html).encode() if isinstance(html, str) else html,
             "text": unicode_of(text or "") if html is None else None,
+            "content_type": None if html is None else "text/html",
             "encoding": encoding if isinstance(html, bytes) else "utf-8",
         }
     return FoundPage(
