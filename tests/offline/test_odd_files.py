@@ -221,6 +221,17 @@ def test_times_in_nanoseconds(tmp_path, kind):
             assert row["at"].microsecond == 836_900
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_row_without_html_has_its_text(tmp_path, name):
+    """In CSV an empty field says that there is none."""
+    rows = [{"id": "1", "url": "", "html": "<p>a b c", "text": "d"},
+            {"id": "", "url": "http://a.test/", "html": "", "text": "e f"}]  # fmt: skip
+    (tmp_path / name).write_bytes(FILES[name](rows))
+    found = [*read_texts(Corpus([f"{tmp_path}/{name}"], Columns(id="id")))]
+    assert [text for _, text in found] == ["a b c", "e f"]
+    assert [record.name for record, _ in found] == ["1", "http://a.test/"]
+
+
 @pytest.mark.parametrize("name", ["x.html", "x.html.gz", "x.xht", "x.jsonl", "x.csv", "x.parquet"])
 def test_html_may_begin_with_text(tmp_path, name):
     """Whatever it is called: a fragment has no root element."""

@@ -92,7 +92,7 @@ def record_of(
 ) -> FoundPage:
     """Return the page of a row, which may lack values; `encoding` is that of HTML in bytes."""
     url = _string(item, columns.url, where)
-    html = _string(item, columns.html, where) if columns.html else None
+    html = (columns.html and _string(item, columns.html, where)) or None
     text = _string(item, columns.text, where) if columns.text else None
     name = item.get(columns.id) if columns.id else None
     if isinstance(name, bytes):  # the original one is written
@@ -109,7 +109,7 @@ def record_of(
         page=redact(unicode_of(url)) if url else f"{printable(path)}:{number}",
         url=None if url is None else unicode_of(url),
         row=number - 1,
-        id=None if name is None else str(name),
+        id=None if name is None or name == "" else str(name),
         values={name: item.get(name) for name in columns.others} if columns.others else None,
         **content,
     )
