@@ -57,6 +57,8 @@ class Ranking:
         if self._rule == "shortest-url":
             return float(len(record.url)) if record.url else math.inf
         value = (record.values or {})[self.columns[0]]
+        if value == "":  # in CSV nothing else is missing
+            value = None
         try:
             if self._is_newest:
                 return -_time(value)

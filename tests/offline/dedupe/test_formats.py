@@ -180,10 +180,17 @@ def test_the_newest_is_kept(tmp_path, old, new):
     for number, at in enumerate([(old, new), (new, old)]):
         path = tmp_path / f"{number}.csv"
         path.write_text("".join(f"{each}\n" for each in ("at,text", *(f"{x},a b c" for x in at))))
-        options = DedupeOptions(keep="newest:at", skip_bad=True)
-        summary = dedupe([str(path)], f"{tmp_path}/out{number}", options)
-        assert (summary.kept, summary.bad_lines) == (1, not old)
+        dedupe([str(path)], f"{tmp_path}/out{number}", DedupeOptions(keep="newest:at"))
         assert (tmp_path / f"out{number}/{number}.csv").read_text() == f"at,text\n{new},a b c\n"
+
+
+@pytest.mark.parametrize("keep", ["score", "-score"])
+def test_a_score_that_is_missing_ranks_last(tmp_path, keep):
+    (tmp_path / "x.csv").write_text("score,text\n,a b c\n-1,a b c\n,a b c\n")
+    (tmp_path / "y.jsonl").write_text('{"score": null, "text": "a b c"}\n')
+    paths = [f"{tmp_path}/x.csv", f"{tmp_path}/y.jsonl"]
+    assert dedupe(paths, f"{tmp_path}/out", DedupeOptions(keep=keep)).kept == 1
+    assert (tmp_path / "out/x.csv").read_text() == "score,text\n-1,a b c\n"
 
 
 def test_the_longest_is_kept(tmp_path):
