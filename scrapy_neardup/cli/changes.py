@@ -12,8 +12,8 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.corpus import rows_of
 from scrapy_neardup.offline.readers.files import check_rereadable
+from scrapy_neardup.offline.readers.tables import rows_of
 from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
 from scrapy_neardup.report.crawldiff import changes as crawl_changes
 from scrapy_neardup.report.summary import unpacked

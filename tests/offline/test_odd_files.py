@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 
+import fsspec
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
@@ -352,6 +353,20 @@ def test_a_folder_by_any_of_its_paths(tmp_path, monkeypatch, here, folder):
     assert texts(folder) == TEXTS * 2
     dedupe([folder], f"{tmp_path}/out")
     assert deduped_names(tmp_path / "out") == ["aa.jsonl", "sub/bb.jsonl"]
+
+
+def test_html_is_read_in_any_folder_below(tmp_path):
+    """Here and elsewhere."""
+    memory = fsspec.filesystem("memory")
+    for name in ("_modules/a.html", ".b/c.htm.gz", "d.xhtml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(gzip.compress(HTML) if name.endswith("gz") else HTML)
+    memory.put(f"{tmp_path}/", "/any/", recursive=True)
+    try:
+        for folder in (str(tmp_path), "memory://any"):
+            assert [each.html for each in Corpus([folder])] == [HTML] * 3
+    finally:
+        memory.rm("/any", recursive=True)
 
 
 def deduped_folder(tmp_path, output):

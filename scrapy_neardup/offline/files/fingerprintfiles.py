@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import accumulate
@@ -128,7 +128,7 @@ def scanned_lines(
     path: str,
     *,
     stored: bool = False,
-    rows: Callable[[str], Iterable[tuple[str, dict[str, Any]]]] | None = None,
+    rows: Iterable[tuple[str, dict[str, Any]]] | None = None,
 ) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
@@ -139,7 +139,7 @@ def scanned_lines(
     schemas: list[Any] = []
 
     def pages(spool: Spool | None) -> Iterator[bytes]:
-        for where, row in rows(path) if rows else objects(path, SCANNED):
+        for where, row in rows or objects(path, SCANNED):
             if row.get("fingerprint", "") is None:
                 continue  # it wasn't judged
             digits, page = row.get("fingerprint"), row.get("page")
@@ -186,7 +186,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         return _PackedFile(path)
     if start.startswith(b"PAR1"):
         if _is_scanned(path, column):
-            return scanned_lines(path, stored=stored, rows=table_rows)
+            return scanned_lines(path, stored=stored, rows=table_rows(path))
         return _ParquetFile(path, column)
     if kind_of(path) == "lines":
         return scanned_lines(path, stored=stored)

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers import files
@@ -17,20 +17,8 @@ from scrapy_neardup.offline.readers.compression import ENDINGS as COMPRESSED
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
-from scrapy_neardup.offline.readers.tables import (
-    arrow_pages,
-    parquet_pages,
-    reading_table,
-    table_rows,
-)
-from scrapy_neardup.offline.readers.textual import (
-    KINDS,
-    Skipped,
-    objects,
-    raised,
-    text_page,
-    text_rows,
-)
+from scrapy_neardup.offline.readers.tables import arrow_pages, parquet_pages, reading_table
+from scrapy_neardup.offline.readers.textual import KINDS, Skipped, raised, text_page, text_rows
 from scrapy_neardup.offline.readers.warc import warc_pages
 from scrapy_neardup.text.sniffing import looks_like_html
 
@@ -77,13 +65,6 @@ def kind_of(path: str) -> str | None:
     for end in COMPRESSED:
         name = name.removesuffix(end)
     return next((kind for end, kind in ENDINGS.items() if name.endswith(end)), None)
-
-
-def rows_of(
-    path: str, what: str, columns: list[str] | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows that a verb wrote to a file, Parquet or JSON lines; see `textual.objects`."""
-    return table_rows(path, columns) if path.endswith(".parquet") else objects(path, what)
 
 
 def documents_in(folder: str, paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -305,7 +286,7 @@ def _single(path: str) -> Portion:
     if path == "-" or files.is_pipe(path):  # it begins only once: no look ahead
         return Portion((path,), "lines", None)
     size, _ = files.stamp(path)
-    kind = kind_of(path) or (None if files.is_remote(path) else _sniffed(path))
+    kind = _kind(path)
     if kind is None:
         raise InputError(
             f"{path}: doesn't look like HTML, and its name ends in none of {', '.join(ENDINGS)}"
@@ -315,22 +296,20 @@ def _single(path: str) -> Portion:
 
 def _folder(folder: str, paths: Sequence[str]) -> list[Portion]:
     """Return the files in and below a folder."""
-    if files.is_remote(folder):
-        found = documents_in(folder, paths)
-        pages = [path for path, kind in found if kind == "html"]
+    there = sorted(path for path in paths if files.is_remote(path) or Path(path).is_file())
+    files.warn_of(folder, sorted({*paths} - {*there}), "links to nothing")
+    found = [(path, "html") for path in there if _kind(path) == "html"]
+    if found:
+        data = [path for path in there if kind_of(path) in _DATA]
+        files.warn_of(folder, data, "because it has HTML, and only that is read")
     else:
-        there = sorted(path for path in paths if Path(path).is_file())
-        files.warn_of(folder, sorted({*paths} - {*there}), "links to nothing")
-        pages = [path for path in there if (kind_of(path) or _sniffed(path)) == "html"]
-        found = [] if pages else documents_in(folder, there)
-        if pages:
-            data = [path for path in there if kind_of(path) in _DATA]
-            files.warn_of(folder, data, "because it has HTML, and only that is read")
-    if pages:
-        found = [(path, "html") for path in pages]
+        found = documents_in(folder, there)
     return [Portion((path,), kind, files.stamp(path)[0]) for path, kind in found]
 
 
-def _sniffed(path: str) -> str | None:
+def _kind(path: str) -> str | None:
+    """Return the format of a file by its name, or if it is here by its beginning."""
+    if (kind := kind_of(path)) or files.is_remote(path):
+        return kind
     with files.reading(path), Path(path).open("rb") as file:
         return "html" if looks_like_html(file.read(_SNIFFED)) else None

@@ -16,6 +16,7 @@ from typing import IO, Any
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, opened, required
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
+from scrapy_neardup.offline.readers.textual import objects
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
 """Maximum number and size in bytes of the pages that are read at a time."""
@@ -74,6 +75,11 @@ def table_rows(path: str, columns: list[str] | None = None) -> Iterator[tuple[st
         rows = chain.from_iterable(batch.to_pylist() for batch in batches)
         for number, row in enumerate(rows, 1):
             yield f"{path}, row {number}", row
+
+
+def rows_of(path: str, what: str, columns: list[str] | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield the rows that a verb wrote to a file, Parquet or JSON lines; see `textual.objects`."""
+    return table_rows(path, columns) if path.endswith(".parquet") else objects(path, what)
 
 
 def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
