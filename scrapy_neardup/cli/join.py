@@ -134,8 +134,7 @@ def join(given: flags.Given) -> None:
             click.echo(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs", err=True)
         first, last, key = read[0], read[-1], _VALUES.get(given.measure, given.measure)
         for i, j, value in zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True):
-            if first.tokens[i] and last.tokens[j]:
-                results({"a": first.names[i], "b": last.names[j], key: value})
+            results({"a": first.names[i], "b": last.names[j], key: value})
 
 
 def _checked(given: flags.Given) -> Shingles:
