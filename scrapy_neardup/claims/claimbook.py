@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import Change, Claim, Pair, State
 from scrapy_neardup.claims.part import (
-    KINDS,
     MAX_WHAT,
     PARAMETER,
     PATH_PARAMETER,
@@ -25,6 +24,7 @@ from scrapy_neardup.claims.part import (
     SPENT,
     WHOLE,
     Part,
+    part_of,
 )
 from scrapy_neardup.claims.urlparts import Parts
 
@@ -180,8 +180,8 @@ def loaded(dump: bytes) -> list[tuple[Key, Claim]]:
 
 def _loaded(line: list[Any]) -> tuple[Key, Claim]:
     match line:
-        case [
-            str(place), str(kind), str(what), None | str() as by, int(at), list(claim)
-        ] if kind in KINDS and len(place) + len(what) + len(by or "") <= 4 * MAX_WHAT:  # fmt: skip
-            return Key(place, Part(kind, what, by, at)), Claim.load(claim)
+        case [str(place), *written, list(claim)]:
+            part = part_of(written)
+            if len(place) + len(part.what) + len(part.by or "") <= 4 * MAX_WHAT:
+                return Key(place, part), Claim.load(claim)
     raise ValueError("not a claim")

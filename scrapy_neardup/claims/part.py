@@ -118,6 +118,14 @@ class Part(NamedTuple):
         return key_of(parts, f"{self.kind} {self.what}")
 
 
+def part_of(value: object) -> Part:
+    """Return the part that JSON has; raise `ValueError` for anything else."""
+    match value:
+        case [str(kind), str(what), None | str() as by, int(place)] if kind in KINDS:
+            return Part(kind, what, by, place)
+    raise ValueError("not a part of URLs")
+
+
 def parts_of(page: Parts) -> list[Part]:
     """Return the parts of a URL by which its relatives are always found."""
     names = page.names[:MAX_NAMES]

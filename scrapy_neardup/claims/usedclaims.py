@@ -27,6 +27,7 @@ from scrapy_neardup.claims.part import (
     SPENT,
     WWW,
     Part,
+    part_of,
 )
 from scrapy_neardup.claims.urlparts import Parts, name_of
 
@@ -52,12 +53,11 @@ class UsedClaim(NamedTuple):
 def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:
     """Return the claims of audits, those that cover the most requests first, by host.
 
-    `entries` are the lines of the event ``claim``. Raises `ValueError` or `TypeError` for others.
+    `entries` are the lines of the event ``claim``. Raises `ValueError` for others.
     """
     found: dict[tuple[str, Key], Claim] = {}
     for entry in entries:
-        kind, what, by, at = entry["part"]
-        key = Key(entry["place"], Part(kind, what, by, at))
+        key = Key(entry["place"], part_of(entry["part"]))
         claim = found.setdefault((entry["host"], key), Claim(State.IN_FORCE))
         claim.row, claim.ended, claim.checks = entry["row"], entry["ended"], entry["checks"]
         claim.covered += entry["covered"]

@@ -20,6 +20,8 @@ from sys import intern
 from types import NoneType
 from typing import Any, NamedTuple
 
+from scrapy_neardup.claims.claim import pair_of
+from scrapy_neardup.claims.part import part_of
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.report.patterns import patterns_of, split_site
 from scrapy_neardup.verdict import Decision
@@ -125,12 +127,15 @@ def _fault(entry: object) -> str | None:
 
 
 def _converted(entry: Entry) -> str | None:
-    """Convert ids and the time into numbers; return why they are wrong, or None."""
+    """Convert ids and the time into numbers; return why they, or a claim, are wrong, or None."""
     try:
         entry["time"] = datetime.fromisoformat(entry["time"]).timestamp()
         for key in ("id", "of_id"):
             if entry.get(key) is not None:
                 entry[key] = int(entry[key], 16)
+        if entry.get("event") == "claim":
+            part_of(entry["part"])
+            pair_of(entry.get("example"))
     except (ValueError, OverflowError) as error:
         return str(error)
     return None

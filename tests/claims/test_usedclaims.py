@@ -27,6 +27,8 @@ from scrapy_neardup.claims.usedclaims import (
     of_audit,
     of_notices,
 )
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.report.summary import entries as audited
 
 HOST = "http://example.com"
 SID = Part(PARAMETER, "sid")
@@ -58,10 +60,18 @@ def test_those_that_cover_the_most_come_first_by_host():
     assert [claim.key.place for claim in of_audit(entries)] == ["/d/N", "/b/N", "/a/N", "/c/N"]
 
 
-@pytest.mark.parametrize("wrong", [{"part": ["parameter"]}, {"part": 1}, {"example": 1}])
+@pytest.mark.parametrize("wrong", [
+    *({"part": part} for part in (
+        1, [], ["parameter"], ["x", "sid", None, 0], ["parameter", 7, None, 0],
+        ["segment", "a", [], 0], ["segment", "a", "b", "0"], [{}, "a", None, 0],
+    )),
+    {"example": 1}, {"example": ["a"]},
+])  # fmt: skip
 def test_what_is_no_claim_is_refused(wrong):
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises(ValueError, match=r"not a pa[ir]"):
         of_audit([entry() | wrong])
+    with pytest.raises(InputError, match="x, line 1: not a line of an audit"):
+        list(audited([json.dumps(entry(time="2026-01-01") | wrong).encode()], "x"))
 
 
 def test_claims_in_force_that_crawlers_have_posted():
