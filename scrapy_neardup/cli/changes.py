@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
@@ -12,7 +11,7 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.files import check_rereadable
+from scrapy_neardup.offline.readers.files import check_rereadable, json_line
 from scrapy_neardup.offline.readers.tables import rows_of
 from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
 from scrapy_neardup.report.crawldiff import changes as crawl_changes
@@ -46,7 +45,7 @@ def changes(given: flags.Given) -> None:
             by_fingerprint += each.by_fingerprint
             if each.kind != UNCHANGED:
                 row = {"page": each.page, "change": each.kind, **each.lines}
-                results.write(json.dumps(row, ensure_ascii=False) + "\n")
+                results.buffer.write(json_line(row))
     said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {said}", err=True)
     if by_fingerprint:

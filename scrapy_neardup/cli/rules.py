@@ -64,12 +64,12 @@ def rules(given: flags.Given) -> None:
         elif given.form == "dud":
             written, left = usedclaims.dud_rules(found, pages_met)
             _tell_left("duplicate-url-discarder can't express it", left)
-            results.write(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
+            results.write(json.dumps(written, indent=2) + "\n")
         else:
             patterns, left, needed = usedclaims.deny_patterns(found, pages_met)
             _tell_left("regular expressions can't express it", left)
             _tell_left("pages were met by such addresses alone", needed)
-            results.write(json.dumps(patterns, indent=2, ensure_ascii=False) + "\n")
+            results.write(json.dumps(patterns, indent=2) + "\n")
 
 
 Met = list[tuple[str, bool]]

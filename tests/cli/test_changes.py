@@ -56,6 +56,13 @@ def test_scans_are_compared_by_fingerprints(call, kind):
     assert "only fingerprints could be compared" in result.stderr
 
 
+def test_names_that_are_no_unicode(call):
+    for name in ("old", "new"):
+        write_lines(Path(name), [{"page": f"{name}\ud800é", "fingerprint": "1"}])
+    found = [json.loads(line) for line in call("changes", "old", "new").stdout.splitlines()]
+    assert [line["page"] for line in found] == ["new\ud800é", "old\ud800é"]
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_what_verbs_write_of_nothing_is_read(call, kind):
     Path("no.jsonl").touch()

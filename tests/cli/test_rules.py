@@ -47,6 +47,13 @@ def test_claims_are_printed_with_a_pair_and_without_control_characters(call):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["text", "dud", "deny"])
+def test_names_that_are_no_unicode(call, tmp_path, form):
+    line = claimed(host="\ud800.test", part=list(Part(PARAMETER, "\ud800é")))
+    (tmp_path / "audit.jsonl").write_text(json.dumps(line))
+    assert "ud800" in call("rules", "audit.jsonl", "--format", form).stdout
+
+
 def test_each_host_is_named_once_whatever_its_claims_cover(call, tmp_path):
     made = Audit()
     for name, host, covered in (("sid", "a", 30), ("ref", "b", 20), ("utm_id", "a", 10)):
