@@ -274,6 +274,14 @@ def test_a_dictionary_of_string_views_is_cut(tmp_path):
         assert reader.read_all()["text"].to_pylist() == ["own", "other", None, "own"]
 
 
+def test_damaged_numbers_of_values_are_an_error(tmp_path):
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a", "b"]), safe=False)
+    with pa.ipc.new_stream(str(tmp_path / "x.arrow"), pa.schema([("text", column.type)])) as file:
+        file.write_batch(pa.record_batch([column], ["text"]))
+    with pytest.raises(InputError, match=r"x.arrow: can't be read as Arrow"):
+        texts(tmp_path / "x.arrow")
+
+
 def test_a_dictionary_that_an_arrow_file_can_not_have_is_named(tmp_path):
     """Each batch has a dictionary of its own, once it is cut."""
     table = pa.table({"text": pa.array(["shared\nown", "shared\nother"]).dictionary_encode()})

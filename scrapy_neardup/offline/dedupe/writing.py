@@ -145,10 +145,11 @@ def table_copy(
 
             if kind == "parquet":
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
-                schema, batches = read.schema_arrow, _row_batches(read, file, path)
+                schema, found = read.schema_arrow, _row_batches(read, file)
             else:
                 read = tables.arrow_reader(file)
-                schema, batches = read.schema, tables.arrow_batches(read)
+                schema, found = read.schema, tables.arrow_batches(read)
+        batches = _read(found, path)
         for field in more:
             schema = schema.append(field)
         with compressed(target, path) if is_packed else nullcontext(target) as packed:
@@ -184,17 +185,21 @@ def _codecs(metadata: Any) -> dict[str, str] | str:
     }
 
 
-def _row_batches(parquet: Any, file: IO[bytes], path: str) -> Iterator[Any]:
+def _read(batches: Iterator[Any], path: str) -> Iterator[Any]:
+    with tables.reading_table(path):
+        yield from batches
+
+
+def _row_batches(parquet: Any, file: IO[bytes]) -> Iterator[Any]:
     """Yield the rows of a Parquet file, some megabytes at a time."""
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
         if not metadata.num_rows:
             continue
-        with tables.reading_table(path):
-            reader, size = tables.by_dictionary(parquet, file, metadata)
-            each = max(1, size // max(metadata.num_rows, 1))
-            rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
-            yield from reader.iter_batches(rows, row_groups=[group], use_threads=False)
+        reader, size = tables.by_dictionary(parquet, file, metadata)
+        each = max(1, size // max(metadata.num_rows, 1))
+        rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
+        yield from reader.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
 def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:

@@ -300,7 +300,7 @@ def reading_table(path: str) -> Iterator[None]:
     required(f"{path}: {what} files need the package pyarrow", "pyarrow.parquet", "parquet")
     try:
         yield
-    except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
+    except (OSError, ValueError, MemoryError, IndexError, SystemError) as error:  # of pyarrow
         raise InputError(f"{path}: can't be read as {what}: {error}") from error
 
 
