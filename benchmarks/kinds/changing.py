@@ -128,7 +128,7 @@ def rotating_among_many(site):
     site.index("/", site.indexes(urls))
 
 
-@kind(found=0.9)
+@kind(found=0.8)
 def rotating_among_labels(site):
     """Articles with twenty labels, each at a DOM path of its own, and beside them four teasers,
     drawn anew for each response; copies at `?print=1` and `?m=1`."""

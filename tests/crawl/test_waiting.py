@@ -7,6 +7,7 @@ import scrapy
 from audits import verdicts
 from crawl_spiders import TOGETHER, Starts, Visit
 from scrapy.exceptions import CloseSpider
+from site_server import page, text
 from store_registry import PLACES
 
 from scrapy_neardup.crawl.middlewares import NearDuplicateDownloaderMiddleware
@@ -214,6 +215,28 @@ class Breaks(Running):
     async def first(self, response):
         await super().first(response)
         self.store().left = 1000
+
+
+class SlowRecord(Running):
+    """The callback of one record is not done before records that repeat others are found."""
+
+    async def page(self, response):
+        self.note(response)
+        while self.path_of(response) == "/job/20" and not self.crawler.stats.get_value(
+            "neardup/records/requested-again"
+        ):
+            await asyncio.sleep(0.01)
+        return {"path": self.path_of(response)}
+
+
+def test_records_that_wait_for_another_one_are_requested_again(crawl, site):
+    paths = [f"/job/{number}" for number in range(28)]
+    for number, path in enumerate(paths):
+        prose = text(path if number < 20 else "slow" if number < 22 else "job", words=200)
+        site.routes[path] = page(f"{text(f'city {number}', words=1)}<p>{prose}", title="A job")
+    outcome = crawl(SlowRecord, *paths, settings=TOGETHER)
+    assert outcome.pages("waited")[0] > 0
+    assert sorted(outcome.notes) == sorted(paths)
 
 
 def test_a_page_that_is_fetched_again_before_its_callback_is_called_is_confirmed_by_it(crawl):

@@ -65,6 +65,8 @@ class Experiments:
         self._crawler = crawler
         self._reporter = reporter
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
+        self._early: BoundedDict[int, None] = BoundedDict(REMEMBERED)
+        """Records that aren't dropped yet, as they wait for the page that they repeat."""
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)
@@ -119,6 +121,8 @@ class Experiments:
             meta = request.meta | {VERDICT_KEY: verdict.page_id}
             self._dropped[verdict.page_id] = request.replace(dont_filter=True, meta=meta)
             visit.action = self._dropped_action
+            if verdict.page_id in self._early:
+                self._release([verdict.page_id])
         if verdict.released:
             self._release(verdict.released)
         for part in self._parts:
@@ -129,8 +133,11 @@ class Experiments:
         assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
         for page_id in pages:
             if (request := self._dropped.pop(page_id, None)) is not None:
+                self._early.pop(page_id, None)
                 self._crawler.engine.crawl(request)
                 self._reporter.count("records/requested-again")
+            else:
+                self._early[page_id] = None
 
     def withdrawn(self, request: Request | None) -> None:
         """Note that the callback of a page failed, or asks for it again."""
