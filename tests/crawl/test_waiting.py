@@ -222,9 +222,8 @@ class SlowRecord(Running):
 
     async def page(self, response):
         self.note(response)
-        while self.path_of(response) == "/job/20" and not self.crawler.stats.get_value(
-            "neardup/records/requested-again"
-        ):
+        again = "neardup/records/requested-again"
+        while self.path_of(response) == "/job/20" and not self.crawler.stats.get_value(again):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return {"path": self.path_of(response)}
 
