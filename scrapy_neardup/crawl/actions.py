@@ -1,32 +1,37 @@
 """The action for a near-duplicate, and the reasons to deliver one anyway.
 
 A near-duplicate is delivered anyway if it is one of the first of its group (`crawl.groups`), if it
-is a start request or has `KEEP_KEY`, if it was dropped before and is requested again, or if the
-page that it repeats isn't processed in time (`crawl.pending`).
+is a start request or has `KEEP_KEY`, if its callback hasn't seen the page that it repeats, if it
+was dropped before and is requested again, or if that page isn't processed in time
+(`crawl.pending`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scrapy.spiders import CrawlSpider
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
-from scrapy_neardup.verdict import SEEN, Verdict
+from scrapy_neardup.verdict import NEW, SEEN, Verdict
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
 
     from scrapy_neardup.claims.claimbook import Key
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.groups import GroupBudget
+    from scrapy_neardup.crawl.pagestate import Visit
 
-KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
+KEEP, KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING = (
     "keep",
     "keep-budget",
     "keep-start",
+    "keep-callback",
     "keep-again",
     "keep-pending",
 )
@@ -71,10 +76,45 @@ class Case:
     found: dict[str, Request] = field(default_factory=dict)
 
 
+def callback_of(request: Request, spider: Spider | None) -> str:
+    """Return the name of a request's callback, in a `CrawlSpider` that of its rule."""
+    callback: Any = request.callback
+    if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
+        callback = spider.rules[request.meta["rule"]].callback or ""
+    return callback if isinstance(callback, str) else getattr(callback, "__name__", "parse")
+
+
+class Callbacks:
+    """The callbacks that pages were delivered to: what only another one has seen is no repetition.
+
+    A callback is a bit. Remembered are only pages that others than the first one have seen.
+    """
+
+    def __init__(self, spider: Spider | None) -> None:
+        self._spider = spider
+        self._bits: dict[str, int] = {}
+        self._seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
+
+    def _bit(self, request: Request) -> int:
+        return self._bits.setdefault(callback_of(request, self._spider), 1 << len(self._bits))
+
+    def see(self, request: Request, page_id: int, *, is_new: bool = False) -> bool:
+        """Note that a request's callback sees a page; return whether it has seen it before."""
+        bit, before = self._bit(request), 0 if is_new else self._seen.get(page_id, 1)
+        if before | bit != self._seen.get(page_id, 1):
+            self._seen[page_id] = before | bit
+        return bool(before & bit)
+
+    def failed(self, request: Request, page_id: int) -> None:
+        """Note that a request's callback has failed with a page."""
+        self._seen[page_id] = self._seen.get(page_id, 1) & ~self._bit(request)
+
+
 class Actions:
     """The choice of an action for each page of a crawl."""
 
-    def __init__(self, settings: CrawlSettings) -> None:
+    def __init__(self, settings: CrawlSettings, spider: Spider | None = None) -> None:
+        self._callbacks = Callbacks(spider)
         self._action = settings.action
         self._keep_start = settings.keep_start
         self._start_depth = settings.start_depth
@@ -97,12 +137,15 @@ class Actions:
         id of a near-duplicate, where the request asks for the same page again.
         """
         if not verdict.is_duplicate:
+            self._callbacks.see(request, verdict.page_id, is_new=verdict.decision is NEW)
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):
             return KEEP_BUDGET
         if self._is_kept_start(request):
             return KEEP_START
+        if verdict.match and not self._callbacks.see(request, verdict.match.page_id):
+            return KEEP_CALLBACK
         if self._action != DROP:
             return self._action
         if isinstance(earlier, Verdict) and earlier.is_duplicate:
@@ -153,6 +196,11 @@ class Actions:
         least = min(self._from, self._needed)
         share = (resemblance - least) / (1 - least) if least < 1 else 1.0
         return round(self._adjust * min(max(share, 0.0), 1.0))
+
+    def withdrawn(self, request: Request, visit: Visit) -> None:
+        """Note that the callback of a page failed: it gets the next page like it."""
+        if visit.action == KEEP_CALLBACK and visit.verdict.match is not None:
+            self._callbacks.failed(request, visit.verdict.match.page_id)
 
     async def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped, and close its browser page, if it has one."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.actions import Actions
     from scrapy_neardup.crawl.experiments.asking import Experiments
     from scrapy_neardup.crawl.pending import PendingPages
     from scrapy_neardup.crawl.reporting import Reporter
@@ -70,9 +71,11 @@ class Processing:
         pending: PendingPages,
         experiments: Experiments,
         *,
+        actions: Actions,
         keeps_sitemap: bool,
     ) -> None:
         self.reporter, self.pending, self.experiments = reporter, pending, experiments
+        self._actions = actions
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._asked_again: BoundedDict[int, None] = BoundedDict(REMEMBERED)
         """Pages that were only asked for again, as far as remembered."""
@@ -85,6 +88,8 @@ class Processing:
         """Withdraw a page whose callback failed, or asks for it again."""
         if visit is not None and visit.pending is not None:
             self.pending.withdraw(visit.pending)
+        if visit is not None and response.request is not None:
+            self._actions.withdrawn(response.request, visit)
         self.experiments.withdrawn(response.request)
 
     def is_of_itself(self, response: Response, entry: Any) -> bool:

@@ -71,14 +71,14 @@ class Session:
             job=job,
             prefers_canonical=settings.prefer == "canonical",
         )
-        self._actions = Actions(settings)
+        self._actions = Actions(settings, crawler.spider)
         self.experiments = Experiments(
             crawler, settings, self._store, self.reporter,
             reader=self._reader, detector=self._detector,
         )  # fmt: skip
         self.processing = Processing(
             crawler, self.reporter, self.pending, self.experiments,
-            keeps_sitemap=settings.keep_sitemap,
+            actions=self._actions, keeps_sitemap=settings.keep_sitemap,
         )  # fmt: skip
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._progress = ProgressLine(crawler, self._uri)

@@ -7,6 +7,8 @@ from typing import ClassVar
 import pytest
 from audits import verdicts
 from crawl_spiders import Copies, Follow, Starts, Visit
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from site_server import page, text
 
 from scrapy_neardup import signals
@@ -171,3 +173,58 @@ def test_it_is_compared_with_that_one_first(crawl, site, *, paths, prefer, deliv
         site.routes[f"/a/{number}"] = page(text(f"{number}", 1), title="An article", head=link)
     outcome = crawl(Visit, *paths, settings={"NEARDUP_PREFER": prefer})
     assert sorted(outcome.notes) == sorted(delivered)
+
+
+class Two(Visit):
+    """Reads paths with ``?of`` with another callback."""
+
+    def request(self, response, path, priority):
+        callback = self.other if "?of" in path else self.page
+        return super().request(response, path, priority).replace(callback=callback)
+
+    def other(self, response):
+        self.note(response, "other")
+        self.fail_for(response)
+
+
+OF = ["/a/4?of", "other"]
+
+
+@pytest.mark.parametrize(("paths", "fails", "delivered"), [
+    (("/a/1", "/a/2", "/a/3?of", "/a/4?of", "/a/5"), (), ["/a/1", ["/a/3?of", "other"]]),
+    (("/a/4?of", "/a/3?of", "/a/1", "/a/2"), (), [OF, "/a/1"]),
+    (("/a/1", "/a/3?of", "/a/4?of", "/a/5?of"), ("/a/3?of",),
+     ["/a/1", ["/a/3?of", "other"], OF]),
+])  # fmt: skip
+def test_a_callback_sees_each_page_once_whatever_others_have_seen(crawl, paths, fails, delivered):
+    outcome = crawl(Two, *paths, fails=fails, errors=bool(fails))
+    assert outcome.notes == delivered
+    assert outcome.counted()["pages/kept-callback"] == len(delivered) - 1
+
+
+class ByRules(CrawlSpider):
+    """Follows links to lists, and reads items, in two formats."""
+
+    name = "rules"
+    rules = (
+        Rule(LinkExtractor("/list/"), follow=True),
+        Rule(LinkExtractor("/item/"), callback="item"),
+        Rule(LinkExtractor("/old/"), callback="item"),
+    )
+
+    def __init__(self, site, notes=None, **_):
+        super().__init__()
+        self.start_urls, self.notes = [f"{site}/"], []
+
+    def item(self, response):
+        self.notes.append(response.url.rpartition("/")[2])
+
+
+def test_rules_are_told_apart_by_their_callbacks(crawl, site):
+    lists = [f"/list/{number}" for number in range(5)]
+    items = [f"/{folder}/{number}" for number in range(5) for folder in ("item", "old")]
+    site.routes |= {path: page(text(path[-1], words=90)) for path in (*lists, *items)}
+    site.routes["/"] = page(text("start"), *lists, *items)
+    outcome = crawl(ByRules, settings={"CONCURRENT_REQUESTS": 1})
+    assert sorted(outcome.notes) == list("01234")
+    assert outcome.pages("dropped", "kept-callback") == [5, 5]

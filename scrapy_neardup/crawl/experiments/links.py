@@ -21,7 +21,7 @@ from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
-from scrapy_neardup.crawl.actions import LOOK_KEY, Case
+from scrapy_neardup.crawl.actions import LOOK_KEY, Case, callback_of
 from scrapy_neardup.crawl.experiments.ownrequests import own_meta
 from scrapy_neardup.crawl.experiments.withheld import (
     MetFilter,
@@ -130,8 +130,7 @@ class Links(Withholding[tuple[Key, str]]):
         new = list(filter(self._is_new, links))
         if not new:
             return None
-        # Which callback it is: its name, and the number of its rule in a `CrawlSpider`.
-        by = f"{getattr(request.callback, '__name__', '')} {request.meta.get('rule', '')}"
+        by = callback_of(request, self._crawler.spider)
         kinds = list(map(_kinds, new))
         names, patterns = {name for name, *_ in kinds}, {(key, by, at) for *_, at in kinds}
         if not patterns - {kind for kind in patterns if self._is_left_aside(kind)}:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from scrapy_neardup.claims.claimbook import TOPIC, Key
 from scrapy_neardup.claims.host import Host, Hosts, Known
 from scrapy_neardup.claims.urlparts import VALUE_BITS, Parts
+from scrapy_neardup.crawl.actions import KEEP_CALLBACK
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.ownrequests import CACHED
 from scrapy_neardup.crawl.experiments.withheld import Withholding
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from scrapy_neardup.judge.detector import Detector
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Page, Verdict
+
+_SAYS: Final = {Decision.NEW, Decision.DUPLICATE}
 
 LESSON: Final = 64
 """Number of pages after which claims that withhold nothing learn from them. Many at once cost a
@@ -104,7 +107,9 @@ class UrlClaims(Withholding[Known]):
     ) -> None:
         """Learn from a page, later; an error changes nothing for it."""
         parts = Parts.of(request.url)
-        if parts is not None and visit.verdict.decision in {Decision.NEW, Decision.DUPLICATE}:
+        # A page that only another callback has seen is neither new nor needless.
+        says = visit.action != KEEP_CALLBACK and visit.verdict.decision in _SAYS
+        if parts is not None and says:
             asks = self._settings.withholds and CACHED not in response.flags
             source = (request, response) if asks else None
             self._judged.append(Judged(parts, page, visit.verdict, source))
