@@ -307,3 +307,26 @@ def test_the_audit_says_what_changes_and_where(crawl, site, audit, tmp_path):
     assert [bool(line["changing"]) for line in found] == [False, True, True]
     digest = "\n".join(write_report([str(audit)], str(tmp_path / "report.html")).digest())
     assert "div.others" in digest.partition("NEARDUP_IGNORE = ")[2]
+
+
+class Turns(Visit):
+    """Reads a list whose parts stand at one address: each response is the next one."""
+
+    def page(self, response):
+        self.note(response)
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href, self.page, dont_filter=True)
+
+
+@pytest.mark.parametrize("before", [0, 1, 4])
+def test_a_page_that_the_crawl_requests_again_is_not_requested_by_an_experiment(
+    crawl, site, before
+):
+    left = iter(range(30))
+    paths = show(site, *(f"/list/{number}" for number in range(before)), "/list/first")
+    site.routes["/list/first"] = page(text("first", words=80), "/list/next")
+    site.routes["/list/next"] = lambda _: next(
+        (page(f"<p>{text(number, words=80)}</p>", "/list/next") for number in left), page("")
+    )
+    outcome = crawl(Turns, *paths, settings=ONE_BY_ONE)
+    assert outcome.notes.count("/list/next") == 31

@@ -112,6 +112,9 @@ class Refetches:
         self._due = Due()
         self._waiting: deque[tuple[int, First]] = deque()
         self._judged = 0
+        self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
+        """Whether the crawl itself has requested a page again: each response may go on from the
+        one before."""
 
     async def judged(
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict
@@ -124,9 +127,12 @@ class Refetches:
         if visit.verdict.decision is Decision.UNJUDGED:
             return
         self._judged += 1
+        if request.dont_filter:
+            self._again[visit.page_id] = visit.page_id in self._again
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
-            if self._own.spend("refetched", most=SHARE):
+            goes_on = self._again.get(first.page.id)
+            if not goes_on and self._own.spend("refetched", most=SHARE):
                 await self._own.ask(again(first.request), partial(self.learn, first))
         left = self._own.left("refetched", most=SHARE) - len(self._waiting)
         if (
