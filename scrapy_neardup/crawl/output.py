@@ -155,7 +155,8 @@ class Output:
         parse = crawl.parse_sitemap
         if parse is not None and own is not None and own.callback == parse != request.callback:
             request.meta[KEEP_KEY] = True
-        if visit.case is not None:
+        # Where a form leads is no page, and can't tell whether a page's links lead to anything.
+        if visit.case is not None and request.method == "GET" and not request.body:
             visit.case.found.setdefault(url_of(request), request)
             return False
         if visit.action == DROP_LINKS:

@@ -268,6 +268,24 @@ def test_a_copy_with_new_links_counts_once_one_of_these_leads_to_a_copy(walk, si
     assert not made & {item["path"] for item in outcome.items}
 
 
+class Posting(Walk):
+    """Asks for what a page stands for by a form as well, all of them at one address."""
+
+    def page(self, response):
+        yield from super().page(response)
+        own = self.path_of(response).encode()
+        yield scrapy.Request(self.site + "/form", self.page, method="POST", body=own)
+
+
+def test_forms_of_a_page_that_is_asked_are_sent(walk, site):
+    tree = {f"/list/{each}": ("list", f"/mail/{each}") for each in range(9)}
+    tree |= {f"/mail/{each}": ("mail",) for each in range(9)}
+    outcome = walk(tree | {"/form": ("form",)}, *(f"/list/{each}" for each in range(9)),
+                   spider=Posting)  # fmt: skip
+    assert site.requests.count("/form") >= 9
+    assert outcome.counted()["pages/dropped"] == 16
+
+
 class Pausing(Walk):
     """Ends the crawl with the page that is dropped."""
 
