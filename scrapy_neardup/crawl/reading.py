@@ -3,9 +3,9 @@
 A page is only what a callback is going to see: a response that nobody processes must not make
 another page its duplicate (a 404 that ``HttpError`` holds back and a soft 404 look the same), and
 logins and forms must not break. These aren't pages: responses to methods other than GET, and those
-that a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses
-that ``HttpErrorMiddleware`` holds back; and downloads that a callback awaits inline
-(``engine.download_async``).
+that a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; errors and
+redirections, even if the spider handles them, as it does so for their status, which isn't in the
+text; and downloads that a callback awaits inline (``engine.download_async``).
 
 Two of these don't show in the request: a redirected form is a GET, and an inline download looks
 like a request with the default callback. So forms and requests with the default callback are
@@ -17,17 +17,14 @@ Any problem with a response becomes a verdict with a reason, and the response is
 from __future__ import annotations
 
 import codecs
-import inspect
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import proxy
 
 from scrapy import Selector
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
-from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
 from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.errors import TooComplexError, UnjudgedError
@@ -35,11 +32,8 @@ from scrapy_neardup.text import check_text, check_tree, parse_html
 from scrapy_neardup.verdict import UNJUDGED, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lxml.html import HtmlElement
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.callables import Callables
@@ -149,25 +143,13 @@ nobody inherits it with a copy of ``response.meta``.
 """
 
 
-class Eligibility:
-    """The test that tells the pages of a crawl from other responses; needs the engine."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._http_error = _http_error_rule(crawler)
-
-    def admits(self, request: Request, response: Response) -> bool:
-        """Whether a callback is going to see `response`; remove the mark of its request."""
-        marked = request.meta.pop(_MARK, None)
-        callback = request.callback
-        if request.method != "GET" or marked == _FORM or callback is NO_CALLBACK:
-            return False
-        if callback is None and marked is None:
-            return False
-        try:
-            self._http_error(response)
-        except Exception:  # noqa: BLE001  (whatever it raises, no callback is called)
-            return False
-        return True
+def is_page(request: Request, response: Response) -> bool:
+    """Whether `response` is a page that a callback is going to see; remove its request's mark."""
+    marked = request.meta.pop(_MARK, None)
+    callback = request.callback
+    if request.method != "GET" or marked == _FORM or callback is NO_CALLBACK:
+        return False
+    return 200 <= response.status < 300 and not (callback is None and marked is None)
 
 
 def mark(request: Request) -> None:
@@ -176,15 +158,3 @@ def mark(request: Request) -> None:
         request.meta[_MARK] = _FORM
     elif request.callback is None:
         request.meta.setdefault(_MARK, _SCHEDULED)
-
-
-def _http_error_rule(crawler: Crawler) -> Callable[[Response], Any]:
-    """Return the check of the crawl's HttpErrorMiddleware, which raises `HttpError`."""
-    middleware = crawler.get_spider_middleware(HttpErrorMiddleware)
-    if middleware is None:
-        return lambda _: None
-    check = middleware.process_spider_input
-    spider = inspect.signature(check).parameters.get("spider")  # none in newer subclasses
-    if spider is not None and spider.default is inspect.Parameter.empty:
-        return partial(check, spider=crawler.spider)  # Scrapy < 2.14
-    return check

@@ -22,7 +22,7 @@ from scrapy_neardup.crawl.experiments.asking import Experiments
 from scrapy_neardup.crawl.output import Output, Processing
 from scrapy_neardup.crawl.pagestate import Ending, Visit
 from scrapy_neardup.crawl.pending import PendingPages
-from scrapy_neardup.crawl.reading import Eligibility, Reader, mark, unjudged
+from scrapy_neardup.crawl.reading import Reader, is_page, mark, unjudged
 from scrapy_neardup.crawl.reporting import ProgressLine, Reporter
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import Analyser, page_id
@@ -82,7 +82,7 @@ class Session:
         )  # fmt: skip
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._progress = ProgressLine(crawler, self._uri)
-        self._eligibility: Eligibility | None = None
+        self._is_open = False
         self._batches = Batches()
         self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # or somebody else does
         # As a WeakKeyDictionary, whose methods are slower, being Python's.
@@ -96,7 +96,6 @@ class Session:
             with_text = self.settings.audit_text
             self.reporter.open_audit(self.settings.audit, self._uri, with_text=with_text)
         self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
-        eligibility = Eligibility(self._crawler)
         try:
             await self._store.open()
         except BaseException:
@@ -106,7 +105,7 @@ class Session:
         key = parameters.hash_key or self._store.key
         self._reader.analyser = Analyser(replace(parameters, hash_key=key))
         self._detector.analyser = self._reader.analyser
-        self._eligibility = eligibility
+        self._is_open = True
         self._progress.start()
         if self._freezes:
             # What exists by now, modules above all, stays; each full collection would go over it.
@@ -120,7 +119,7 @@ class Session:
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""
-        self._eligibility = None
+        self._is_open = False
         if self._freezes:
             gc.unfreeze()
         self._progress.stop()
@@ -157,11 +156,11 @@ class Session:
         A page that repeats one that is still being processed waits for the end of it. If judging
         raises anything, the page is delivered, whether or not the store has added it.
         """
-        if self._eligibility is None:
+        if not self._is_open:
             return
         # Copied along with another response's meta, or left by an earlier try.
         earlier = request.meta.pop(VERDICT_KEY, None)
-        if not self._eligibility.admits(request, response):
+        if not is_page(request, response):
             return
         waited = await self._batches.turn()
         visit = judged = Visit()

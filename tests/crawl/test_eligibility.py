@@ -19,6 +19,10 @@ class HandlesNotFound(Visit):
     handle_httpstatus_list = (404,)
 
 
+class HandlesRedirections(Visit):
+    handle_httpstatus_list = (301,)
+
+
 class HandlesNotFoundOnce(Visit):
     sends: ClassVar = {"meta": {"handle_httpstatus_list": [404]}}
 
@@ -48,14 +52,22 @@ def test_a_project_may_have_a_rule_of_its_own_for_statuses(crawl, site):
     (HandlesNotFound, {}),
     (HandlesNotFoundOnce, {}),
 ])  # fmt: skip
-def test_a_status_is_judged_if_a_callback_sees_it(crawl, site, spider, settings):
-    site.routes["/other"] = Answer(page(text("a")), status=404)
-    outcome = crawl(spider, "/other", "/a/1", settings=settings)
+def test_errors_are_no_pages_whether_or_not_a_callback_sees_them(crawl, site, spider, settings):
+    errors = [f"/other/{number}" for number in range(3)]
+    site.routes |= dict.fromkeys(errors, Answer(page(text("a")), status=404))
+    outcome = crawl(spider, *errors, "/a/1", "/a/2", settings=settings)
     # Allowed codes given as text match none: Scrapy compares them with a number.
     unseen = (spider, settings) in [(Visit, {}), (Visit, {"HTTPERROR_ALLOWED_CODES": "404"})]
-    assert outcome.notes == (["/a/1"] if unseen else ["/other"])
-    assert outcome.pages("checked", "new") == [3 - unseen, 1]
+    assert outcome.notes == [*(() if unseen else errors), "/a/1"]
+    assert outcome.pages("checked", "new", "dropped") == [3, 1, 1]
     assert outcome.counted()["unjudged/not-html"] == 1
+
+
+def test_a_spider_gets_each_redirection_that_it_handles(crawl, site):
+    paths = [f"/go/{number}" for number in range(3)]
+    site.routes |= {path: Answer(page("moved"), status=301, headers={"Location": f"{path}/a"})
+                    for path in paths}  # fmt: skip
+    assert crawl(HandlesRedirections, *paths).notes == paths
 
 
 class Post(Visit):
