@@ -27,15 +27,11 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.groups import GroupBudget
     from scrapy_neardup.crawl.pagestate import Visit
 
-KEEP, KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING = (
-    "keep",
-    "keep-budget",
-    "keep-start",
-    "keep-callback",
-    "keep-again",
-    "keep-pending",
-)
-"""Actions for a page besides `catalogue.ACTIONS`."""
+KEEP = "keep"
+KEPT = KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING = (
+    "keep-budget", "keep-start", "keep-callback", "keep-again", "keep-pending",
+)  # fmt: skip
+"""Actions for a page besides `catalogue.ACTIONS`; all but the first are for near-duplicates."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup import signals
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.actions import (
-    KEEP_AGAIN,
-    KEEP_BUDGET,
-    KEEP_CALLBACK,
-    KEEP_PENDING,
-    KEEP_START,
-)
+from scrapy_neardup.crawl.actions import KEPT
 from scrapy_neardup.crawl.patternwarnings import PatternWarnings
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
 from scrapy_neardup.urls import redact, redact_store
@@ -44,9 +38,8 @@ FIRST_PAGES = 20
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
 
-_KEPT = (KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING)
 _ENDS = {DROP: "neardup/pages/dropped"} | {
-    action: f"neardup/pages/{action.replace('keep', 'kept')}" for action in _KEPT
+    action: f"neardup/pages/{action.replace('keep', 'kept')}" for action in KEPT
 }
 _DECIDED = {decision: f"neardup/pages/{decision}" for decision in Decision}
 

@@ -59,9 +59,7 @@ def test_every_stat_is_documented():
     source = "".join(file.read_text() for file in Path(actions.__file__).parent.rglob("*.py"))
     written = set(re.findall(rf'"(?:neardup/)?((?:{groups})/[^"{{]+)"', source))
     written |= {f"experiments/{kind}" for kind in re.findall(r'_own\.\w+\("(.+?)"', source)}
-    kept = (actions.KEEP_BUDGET, actions.KEEP_START, actions.KEEP_CALLBACK, actions.KEEP_AGAIN,
-            actions.KEEP_PENDING)  # fmt: skip
-    made = {f"pages/{action.replace('keep', 'kept')}" for action in kept}
+    made = {f"pages/{action.replace('keep', 'kept')}" for action in actions.KEPT}
     made |= {f"pages/{decision}" for decision in Decision if decision != "unjudged"}
     assert documented == written | made | {
         "unjudged/REASON", "distance/N", "rule/NAME", "learnt/KIND"
