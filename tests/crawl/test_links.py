@@ -165,10 +165,14 @@ class Errback(Walk):
         self.notes.append({"failed": failure.request.url.removeprefix(self.site)})
 
 
-def test_the_errback_hears_only_of_dropped_pages_whose_callback_doesnt_run(walk):
+def test_the_errback_hears_once_of_each_dropped_page_before_it_is_asked(walk, site):
     tree = editions(3, unique=True) | {"/3/": ("start",)}
     outcome = walk(tree, "/1/", "/2/", "/3/", spider=Errback)
-    assert [note for note in outcome.notes if isinstance(note, dict)] == [{"failed": "/3/"}]
+    heard = [note for note in outcome.notes if isinstance(note, dict)]
+    assert heard == [{"failed": "/2/"}, {"failed": "/3/"}]
+    assert outcome.notes.index({"failed": "/2/"}) < outcome.notes.index("/2/")
+    assert site.requests.count("/2/") == 2
+    assert all(f"/2/{each}" in outcome.notes for each in range(3))
 
 
 def test_what_a_failing_callback_has_yielded_is_asked_for_all_the_same(walk):

@@ -139,10 +139,13 @@ class Links(Withholding[tuple[Key, str]]):
         claim.covered += 1
         is_drawn = claim.is_in_force and (is_due or not claim.covered % EVERY)
         is_due = is_drawn or not claim.is_in_force
-        if not is_due and all(name in self._asked for name in names):
+        is_asked = is_due or not all(name in self._asked for name in names)
+        if not is_asked or request.errback is not None:  # its errback hears of it now
             meta = own_meta(request) | {LOOK_KEY: True}
-            later = request.replace(errback=None, meta=meta)  # its errback has heard of it
+            later = request.replace(errback=None, meta=meta)
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
+            if is_asked:
+                self._withheld.make([url_of(later)])
             return None
         self._reporter.count("links/asked")
         leads = len(new) >= MOST * len(links)
