@@ -17,7 +17,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
-from scrapy_neardup.verdict import NEW, SEEN, Verdict
+from scrapy_neardup.verdict import NEW, SEEN, UNJUDGED, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -43,8 +43,8 @@ REMEMBERED_DROPS = 65_536
 requested again."""
 
 REMEMBERED_PAGES = 262_144
-"""Maximum number of pages of a crawl that are told from those of an earlier one, where
-``NEARDUP_SEEN`` drops these; 30 MB."""
+"""Maximum number of pages of a crawl whose callbacks are remembered, or, where ``NEARDUP_SEEN``
+drops pages of an earlier crawl, that are told from these; 30 MB each."""
 
 
 LOOK_KEY = "_neardup_look"
@@ -81,9 +81,9 @@ def callback_of(request: Request, spider: Spider | None) -> str:
 
 
 class Callbacks:
-    """The callbacks that pages were delivered to: what only another one has seen is no repetition.
+    """The callbacks that a crawl's pages were delivered to, each of them a bit.
 
-    A callback is a bit. Remembered are only pages that others than the first one have seen.
+    What only others have seen is no repetition. Pages of other crawls count as seen by all.
     """
 
     def __init__(self, spider: Spider | None) -> None:
@@ -96,14 +96,14 @@ class Callbacks:
 
     def see(self, request: Request, page_id: int, *, is_new: bool = False) -> bool:
         """Note that a request's callback sees a page; return whether it has seen it before."""
-        bit, before = self._bit(request), 0 if is_new else self._seen.get(page_id, 1)
-        if before | bit != self._seen.get(page_id, 1):
+        bit, before = self._bit(request), 0 if is_new else self._seen.get(page_id, -1)
+        if not before & bit:
             self._seen[page_id] = before | bit
         return bool(before & bit)
 
     def failed(self, request: Request, page_id: int) -> None:
         """Note that a request's callback has failed with a page."""
-        self._seen[page_id] = self._seen.get(page_id, 1) & ~self._bit(request)
+        self._seen[page_id] = self._seen.get(page_id, -1) & ~self._bit(request)
 
 
 class Actions:
@@ -133,7 +133,9 @@ class Actions:
         id of a near-duplicate, where the request asks for the same page again.
         """
         if not verdict.is_duplicate:
-            self._callbacks.see(request, verdict.page_id, is_new=verdict.decision is NEW)
+            if verdict.decision is not UNJUDGED:
+                is_new = verdict.decision is NEW
+                self._callbacks.see(request, verdict.page_id, is_new=is_new)
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):

@@ -65,6 +65,26 @@ def test_what_claims_know_is_withheld_and_tested(crawl, site, audit):
     assert found == ["/p/N", made, 0, withheld]
 
 
+class Printing(Visit):
+    """Reads each page, and its variants of another name with another callback."""
+
+    def request(self, response, path, priority):
+        callback = self.printed if "=print" in path else self.page
+        return super().request(response, path, priority).replace(callback=callback)
+
+    def printed(self, response):
+        self.note(response)
+
+
+def test_what_only_another_callback_has_seen_is_requested(crawl, site):
+    prints = [f"/p/{number}?sid=print" for number in range(MANY)]
+    paths = show(site, *variants(range(MANY)), *prints)
+    outcome = crawl(Printing, *paths, settings=SKIP)
+    assert set(prints) < set(outcome.notes)
+    assert len(outcome.notes) == 2 * MANY
+    assert counted(outcome)["skipped"] > (MANY - NEEDED) / 2
+
+
 class Following(Visit):
     """Finds the pages one after the other, each on the one before."""
 

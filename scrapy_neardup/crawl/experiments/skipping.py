@@ -28,20 +28,23 @@ from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import SPENT
 from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl.actions import KEEP_CALLBACK, callback_of
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.control import Control
 from scrapy_neardup.crawl.experiments.refetch import First
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, ShownAnyway, UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
-from scrapy_neardup.verdict import NEW, Page
+from scrapy_neardup.verdict import NEW, Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
     from scrapy_neardup.crawl.experiments.refetch import Refetches
+    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
@@ -66,6 +69,8 @@ None is left without a test: tests are dense at first, and exceptions may all co
 class Skipping(UrlClaims):
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
+    _kept = ("_hosts", "_novelties", "_second")
+
     def __init__(
         self,
         crawler: Crawler,
@@ -79,9 +84,28 @@ class Skipping(UrlClaims):
         reader: Reader,
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
+        self._crawler = crawler
         self._control = Control(own, refetches, reader, detector)
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
+        self._second: set[str] = set()
+        """Callbacks that get pages which others have seen: none of their requests is needless."""
+
+    async def judged(
+        self, visit: Visit, request: Request, response: Response, page: Page | Verdict
+    ) -> None:
+        """Learn from a page, or that its callback gets what others have seen."""
+        await super().judged(visit, request, response, page)
+        callback = self._callback(request)
+        if visit.action == KEEP_CALLBACK and callback not in self._second:
+            self._second.add(callback)
+            self._make([
+                url for url, each in self._withheld.items()
+                if self._callback(each.request) == callback
+            ])  # fmt: skip
+
+    def _callback(self, request: Request) -> str:
+        return callback_of(request, self._crawler.spider)
 
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
@@ -99,6 +123,8 @@ class Skipping(UrlClaims):
         parts, host = self._at(url := url_of(request))
         if parts is None or host is None or host.knows(parts):
             return False  # a page that was fetched before is left to the scheduler
+        if self._callback(request) in self._second:
+            return False
         acts = partial(self._acts, host)
         found = host.find(parts, acts)
         if found is None or not all(map(acts, found.keys)):

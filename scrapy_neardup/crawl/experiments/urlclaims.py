@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from scrapy_neardup.claims.claimbook import TOPIC, Key
 from scrapy_neardup.claims.host import Host, Hosts, Known
@@ -80,7 +80,7 @@ class Judged(NamedTuple):
 class UrlClaims(Withholding[Known]):
     """The claims about URLs of one crawl. It withholds nothing; `Skipping` does."""
 
-    _kept = ("_hosts", "_novelties")
+    _kept: ClassVar[tuple[str, ...]] = ("_hosts", "_novelties")
 
     def __init__(
         self,

@@ -103,7 +103,7 @@ class Withholding(Generic[Why]):
         """Continue from the `state` of an earlier run, which may have had other settings."""
         self._withheld.restore(state["withheld"], spider)
         for name in self._kept:
-            if getattr(self, name) is not None and state[name] is not None:
+            if getattr(self, name) is not None and state.get(name) is not None:
                 setattr(self, name, state[name])
 
 
