@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Self, cast, get_args
 from urllib.parse import urldefrag, urljoin
 
@@ -30,8 +31,19 @@ MAX_BASE: Final = 2_000
 """Maximum characters of the address that links are relative to."""
 
 
-def link_targets(root: HtmlElement, base_url: str) -> set[str]:
+_LINKS = "//a/@href | //area/@href"
+_WRITTEN = (
+    "//*[not(self::link or self::meta)]/@*[not(starts-with(name(), 'src'))] | //script/text()"
+)
+_ADDRESS = re.compile(r"""(?x) ["'] ( (?: https?:/ | \.{0,2} ) / [^"'\s<>]+ | \? [^"'\s<>]+
+    | [\w./%-]+ \. [a-z]{3,5} (?: \? [^"'\s<>]* )? ) ["']""")
+
+
+def link_targets(root: HtmlElement, base_url: str, *, is_written: bool = False) -> set[str]:
     """Return the http(s) targets of a page's ``a[href]`` and ``area[href]``, without fragments.
+
+    If `is_written`, return those of what is written like an address in any attribute or script:
+    in ``onclick``, ``data-href``, ``option``, ``form``.
 
     `base_url` is where the page is; its ``<base href>`` applies. A page has no targets if its
     address, or its base, is longer than `MAX_BASE`; links after the first `MAX_LINKS` are left
@@ -41,7 +53,10 @@ def link_targets(root: HtmlElement, base_url: str) -> set[str]:
     base = _join(base_url, bases[0]) if bases else base_url
     if len(base) > MAX_BASE:
         return set()
-    links = islice(dict.fromkeys(root.xpath("//a/@href | //area/@href")), MAX_LINKS)
+    found = root.xpath(_WRITTEN if is_written else _LINKS)
+    if is_written:
+        found = chain.from_iterable(_ADDRESS.findall(f'"{each}"') for each in found)
+    links = islice(dict.fromkeys(found), MAX_LINKS)
     targets = {_join(base, href) for href in links}
     return {target for target in targets if target[:8].lower().startswith(("http://", "https://"))}
 

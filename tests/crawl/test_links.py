@@ -123,6 +123,36 @@ def test_links_to_hosts_that_the_spider_allows_are_new_and_areas_are_links(walk,
     assert {"/docs/", *below} <= set(site.requests)
 
 
+class Reads(Walk):
+    """Follows what is written like an address of a page."""
+
+    def page(self, response):
+        self.note(response)
+        for found in re.findall(r"2/\d+\.html", response.text):
+            yield scrapy.Request(f"{self.site}/{found}", self.page)
+
+
+@pytest.mark.parametrize("link", [
+    """<a href="javascript:go('/{}')">""", """<button onclick="location.href='/{}'">""",
+    """<tr onclick="go(&quot;../{}&quot;, 1)">""", '<option value="{}">',
+    '<form action="/{}?a=1">', '<p data-href="./{}">', """<script>pages.push('/{}')</script>""",
+])  # fmt: skip
+def test_links_that_are_no_a_are_asked_about_as_well(walk, site, link):
+    own = [f"2/{number}.html" for number in range(9)]
+    written = "".join(link.format(each) for each in own)
+    site.routes["/2/"] = page(text("start", words=80) + f"<p>{written}</p>")
+    tree = {"/1/": ("start",)} | {f"/{path}": (path,) for path in own}
+    outcome = walk(tree, "/1/", "/2/", spider=Reads)
+    assert {f"/{path}" for path in own} <= set(outcome.notes)
+    assert counted(outcome)["asked"] == 1
+
+
+def test_what_the_browser_loads_is_no_link(walk, site):
+    loads = '<link href="/2/a.css"><script src="/2/a.html"></script><meta content="/2/b.html">'
+    site.routes["/2/"] = page(text("start", words=80) + loads)
+    assert walk({"/1/": ("start",)}, "/1/", "/2/").notes == ["/1/"]
+
+
 class Choosing(Walk):
     """Leaves links to another format aside."""
 

@@ -11,7 +11,7 @@ kept from being asked are requested again. A page with no new links costs nothin
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from math import ceil
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ from scrapy_neardup.crawl.experiments.withheld import (
     url_of,
 )
 from scrapy_neardup.settings.catalogue import DROP
+from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision
 
@@ -126,8 +127,11 @@ class Links(Withholding[tuple[Key, str]]):
         self, visit: Visit, request: Request, response: Response, *, is_due: bool
     ) -> Case | None:
         """Return the case that a dropped page is, if it is asked."""
-        key, links = _key_of(response.url), self._links(visit, response)
+        key, links = _key_of(response.url), self._links(visit.links(response.url), response)
         new = list(filter(self._is_new, links))
+        if not new and visit.root is not None:
+            written = link_targets(visit.root, response.url, is_written=True)
+            new = list(filter(self._is_new, self._links(written, response)))
         if not new:
             return None
         by = callback_of(request, self._crawler.spider)
@@ -144,7 +148,7 @@ class Links(Withholding[tuple[Key, str]]):
             meta = own_meta(request) | {LOOK_KEY: True}
             later = request.replace(errback=None, meta=meta)
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
-            if is_asked:
+            if is_asked and self._own.spend("links", most=SHARE):
                 self._withheld.make([url_of(later)])
             return None
         self._reporter.count("links/asked")
@@ -184,13 +188,13 @@ class Links(Withholding[tuple[Key, str]]):
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 
-    def _links(self, visit: Visit, response: Response) -> list[str]:
-        """Return a page's links to hosts that were met, or that the spider allows by name."""
+    def _links(self, links: Iterable[str], response: Response) -> list[str]:
+        """Return those links that lead to hosts that were met, or that the spider allows."""
         own = urlsplit(response.url).netloc
         domains = getattr(self._crawler.spider, "allowed_domains", None) or ()
         allowed = tuple(f".{domain}" for domain in domains)
         return [
-            link for link in visit.links(response.url)
+            link for link in links
             if (host := urlsplit(link).netloc) == own
             or not self._met.is_new(host)
             or f".{host.partition(':')[0]}".endswith(allowed)
