@@ -43,7 +43,7 @@ class Known(NamedTuple):
 class Host:
     """One host, with and without ``www.``."""
 
-    __slots__ = ("_known", "_targets", "claims", "pages")
+    __slots__ = ("_known", "_targets", "_thirds", "claims", "pages")
 
     def __init__(self) -> None:
         self.pages = 0
@@ -52,6 +52,8 @@ class Host:
         self._known = KnownUrls()
         self._targets: BoundedDict[str, dict[int, None]] = BoundedDict(MAX_CLAIMS)
         """Pattern -> contents that its pages have repeated."""
+        self._thirds: BoundedDict[int, None] = BoundedDict(MAX_CLAIMS)
+        """Contents that pages have repeated which claims map onto others."""
 
     @property
     def nbytes(self) -> int:
@@ -119,12 +121,21 @@ class Host:
         found = Known(claimed, 0) if claimed else self._mapped(canonical, used)
         spared = self._spared(page, used, content) if is_new else set()
         changes: list[Change] = []
+        agrees = bool(claimed)
         for part, without, other in self._compared(canonical, used):
+            agrees |= other == content
             if (says := other == content) or (is_new and part not in spared):
                 pair = (page.url, without.url)
                 if without == page:  # the other one has the part
                     pair = (page.url, "") if match is None else (match.url, page.url)
                 changes += self._compare(page, part, without, pair, speaks_for=says)
+        if found is not None and not (is_new or agrees or content in self._thirds):
+            # It repeats a third page: nothing would have been lost if it hadn't been requested.
+            # Each such page counts once, as many may stand for what isn't shown: a busy server.
+            self._thirds[content] = None
+            pair = (page.url, "" if match is None else match.url)
+            for key in used:
+                self.claims[self.claims.tested(key)].support(pair)
         if match is not None:
             changes += self._compare_path(page, canonical, match)
         url = "" if match is None else match.url

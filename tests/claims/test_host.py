@@ -110,6 +110,15 @@ def test_a_page_that_only_repeats_another_one_contradicts_nothing(site):
     assert site.finds("/p/2?sid=3") == [SID]
 
 
+def test_each_third_page_that_pages_repeat_tests_a_claim_once(site):
+    site.confirm("{}?sid={}")
+    site.page("/busy")
+    for number in range(9):
+        site.page(f"/p/{number}?sid=new", f"/p/{number + 1}")
+        site.page(f"/p/{number + 10}?sid=new", "/busy")
+    assert site.claim(ANYWHERE, SID).checks == 9 + 1
+
+
 def test_parameters_that_always_come_together_are_learnt_together(site):
     begun = site.confirm("{}?utm_source=a{}&utm_medium=b")
     together = Part(PARAMETER, "utm_medium&utm_source")
