@@ -88,29 +88,33 @@ class Callbacks:
 
     def __init__(self, spider: Spider | None) -> None:
         self._spider = spider
-        self._bits: dict[str, int] = {}
-        self._seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
+        seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
+        self.state: tuple[dict[str, int], BoundedDict[int, int]] = {}, seen
+        """Callback -> bit, and page -> bits; what a resumed crawl needs."""
 
     def _bit(self, request: Request) -> int:
-        return self._bits.setdefault(callback_of(request, self._spider), 1 << len(self._bits))
+        bits, _ = self.state
+        return bits.setdefault(callback_of(request, self._spider), 1 << len(bits))
 
     def see(self, request: Request, page_id: int, *, is_new: bool = False) -> bool:
         """Note that a request's callback sees a page; return whether it has seen it before."""
-        bit, before = self._bit(request), 0 if is_new else self._seen.get(page_id, -1)
+        bit, (_, seen) = self._bit(request), self.state
+        before = 0 if is_new else seen.get(page_id, -1)
         if not before & bit:
-            self._seen[page_id] = before | bit
+            seen[page_id] = before | bit
         return bool(before & bit)
 
     def failed(self, request: Request, page_id: int) -> None:
         """Note that a request's callback has failed with a page."""
-        self._seen[page_id] = self._seen.get(page_id, -1) & ~self._bit(request)
+        _, seen = self.state
+        seen[page_id] = seen.get(page_id, -1) & ~self._bit(request)
 
 
 class Actions:
     """The choice of an action for each page of a crawl."""
 
     def __init__(self, settings: CrawlSettings, spider: Spider | None = None) -> None:
-        self._callbacks = Callbacks(spider)
+        self.callbacks = Callbacks(spider)
         self._action = settings.action
         self._keep_start = settings.keep_start
         self._start_depth = settings.start_depth
@@ -135,14 +139,14 @@ class Actions:
         if not verdict.is_duplicate:
             if verdict.decision is not UNJUDGED:
                 is_new = verdict.decision is NEW
-                self._callbacks.see(request, verdict.page_id, is_new=is_new)
+                self.callbacks.see(request, verdict.page_id, is_new=is_new)
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):
             return KEEP_BUDGET
         if self._is_kept_start(request):
             return KEEP_START
-        if verdict.match and not self._callbacks.see(request, verdict.match.page_id):
+        if verdict.match and not self.callbacks.see(request, verdict.match.page_id):
             return KEEP_CALLBACK
         if self._action != DROP:
             return self._action
@@ -198,7 +202,7 @@ class Actions:
     def withdrawn(self, request: Request, visit: Visit) -> None:
         """Note that the callback of a page failed: it gets the next page like it."""
         if visit.action == KEEP_CALLBACK and visit.verdict.match is not None:
-            self._callbacks.failed(request, visit.verdict.match.page_id)
+            self.callbacks.failed(request, visit.verdict.match.page_id)
 
     async def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped, and close its browser page, if it has one."""

@@ -74,7 +74,7 @@ class Session:
         self._actions = Actions(settings, crawler.spider)
         self.experiments = Experiments(
             crawler, settings, self._store, self.reporter,
-            reader=self._reader, detector=self._detector,
+            reader=self._reader, detector=self._detector, callbacks=self._actions.callbacks,
         )  # fmt: skip
         self.processing = Processing(
             crawler, self.reporter, self.pending, self.experiments,

@@ -202,6 +202,13 @@ def test_a_callback_sees_each_page_once_whatever_others_have_seen(crawl, paths, 
     assert outcome.counted()["pages/kept-callback"] == len(delivered) - 1
 
 
+def test_what_callbacks_have_seen_is_known_after_a_pause(crawl, tmp_path):
+    job = {"JOBDIR": str(tmp_path)}
+    crawl(Two, "/a/1", "/b/1?of", settings=job)
+    outcome = crawl(Two, "/b/2?of", "/a/2", *OF[:1], settings=job)
+    assert outcome.notes == [OF]
+
+
 class ByRules(CrawlSpider):
     """Follows links to lists, and reads items, in two formats."""
 

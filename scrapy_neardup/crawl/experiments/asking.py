@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.actions import Callbacks
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.links import Links
     from scrapy_neardup.crawl.experiments.probe import Probe
@@ -61,8 +62,10 @@ class Experiments:
         *,
         reader: Reader,
         detector: Detector,
+        callbacks: Callbacks,
     ) -> None:
         self._crawler = crawler
+        self._callbacks = callbacks
         self._reporter = reporter
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
         self._early: BoundedDict[int, None] = BoundedDict(REMEMBERED)
@@ -157,7 +160,8 @@ class Experiments:
             await part.close()
         if self._file is None:
             return
-        states = {name: part.state for name, part in self._kept.items()}
+        states: dict[str, Any] = {name: part.state for name, part in self._kept.items()}
+        states["callbacks"] = self._callbacks.state
         try:
             self._file.write_bytes(pickle.dumps(states))
         except (OSError, pickle.PicklingError) as error:
@@ -170,6 +174,7 @@ class Experiments:
         try:
             # As Scrapy's own queues beside it, the file is the user's.
             states = pickle.loads(self._file.read_bytes())  # noqa: S301
+            self._callbacks.state = states["callbacks"]
             for name, part in self._kept.items():
                 if name in states:
                     part.restore(states[name], self._crawler.spider)
