@@ -17,7 +17,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
-from scrapy_neardup.verdict import NEW, SEEN, UNJUDGED, Verdict
+from scrapy_neardup.verdict import SEEN, UNJUDGED, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -96,10 +96,13 @@ class Callbacks:
         bits, _ = self.state
         return bits.setdefault(callback_of(request, self._spider), 1 << len(bits))
 
-    def see(self, request: Request, page_id: int, *, is_new: bool = False) -> bool:
-        """Note that a request's callback sees a page; return whether it has seen it before."""
+    def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
+        """Note that a request's callback sees a page; return whether it has seen it before.
+
+        `unknown` are the bits of those that have seen a page that this crawl hasn't met.
+        """
         bit, (_, seen) = self._bit(request), self.state
-        before = 0 if is_new else seen.get(page_id, -1)
+        before = seen.get(page_id, unknown)
         if not before & bit:
             seen[page_id] = before | bit
         return bool(before & bit)
@@ -138,8 +141,7 @@ class Actions:
         """
         if not verdict.is_duplicate:
             if verdict.decision is not UNJUDGED:
-                is_new = verdict.decision is NEW
-                self.callbacks.see(request, verdict.page_id, is_new=is_new)
+                self.callbacks.see(request, verdict.page_id, unknown=0)
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):

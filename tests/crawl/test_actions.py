@@ -209,6 +209,12 @@ def test_what_callbacks_have_seen_is_known_after_a_pause(crawl, tmp_path):
     assert outcome.notes == [OF]
 
 
+def test_a_second_crawl_delivers_to_each_callback_what_the_first_did(crawl, tmp_path):
+    store = {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.db'}"}
+    for _ in range(2):
+        assert crawl(Two, "/a/1", "/a/2", *OF[:1], settings=store).notes == ["/a/1", OF]
+
+
 class ByRules(CrawlSpider):
     """Follows links to lists, and reads items, in two formats."""
 
