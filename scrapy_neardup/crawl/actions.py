@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.claims.claimbook import Key
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.groups import GroupBudget
-    from scrapy_neardup.crawl.pagestate import Visit
 
 KEEP = "keep"
 KEPT = KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING = (
@@ -108,7 +107,7 @@ class Callbacks:
         return bool(before & bit)
 
     def failed(self, request: Request, page_id: int) -> None:
-        """Note that a request's callback has failed with a page."""
+        """Note that a request's callback has failed with a page: it gets the next one like it."""
         _, seen = self.state
         seen[page_id] = seen.get(page_id, -1) & ~self._bit(request)
 
@@ -200,11 +199,6 @@ class Actions:
         least = min(self._from, self._needed)
         share = (resemblance - least) / (1 - least) if least < 1 else 1.0
         return round(self._adjust * min(max(share, 0.0), 1.0))
-
-    def withdrawn(self, request: Request, visit: Visit) -> None:
-        """Note that the callback of a page failed: it gets the next page like it."""
-        if visit.action == KEEP_CALLBACK and visit.verdict.match is not None:
-            self.callbacks.failed(request, visit.verdict.match.page_id)
 
     async def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped, and close its browser page, if it has one."""

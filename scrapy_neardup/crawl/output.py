@@ -21,6 +21,7 @@ from scrapy.spiders import SitemapSpider
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
+from scrapy_neardup.crawl.actions import KEEP_CALLBACK
 from scrapy_neardup.crawl.experiments.withheld import url_of
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.settings.catalogue import DROP_ITEMS, DROP_LINKS
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.actions import Actions
+    from scrapy_neardup.crawl.actions import Callbacks
     from scrapy_neardup.crawl.experiments.asking import Experiments
     from scrapy_neardup.crawl.pending import PendingPages
     from scrapy_neardup.crawl.reporting import Reporter
@@ -71,11 +72,11 @@ class Processing:
         pending: PendingPages,
         experiments: Experiments,
         *,
-        actions: Actions,
+        callbacks: Callbacks,
         keeps_sitemap: bool,
     ) -> None:
         self.reporter, self.pending, self.experiments = reporter, pending, experiments
-        self._actions = actions
+        self._callbacks = callbacks
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._asked_again: BoundedDict[int, None] = BoundedDict(REMEMBERED)
         """Pages that were only asked for again, as far as remembered."""
@@ -88,8 +89,10 @@ class Processing:
         """Withdraw a page whose callback failed, or asks for it again."""
         if visit is not None and visit.pending is not None:
             self.pending.withdraw(visit.pending)
-        if visit is not None and response.request is not None:
-            self._actions.withdrawn(response.request, visit)
+        if visit is not None and visit.action == KEEP_CALLBACK:
+            assert response.request is not None  # noqa: S101  (for the type checker)
+            assert visit.verdict.match is not None  # noqa: S101
+            self._callbacks.failed(response.request, visit.verdict.match.page_id)
         self.experiments.withdrawn(response.request)
 
     def is_of_itself(self, response: Response, entry: Any) -> bool:

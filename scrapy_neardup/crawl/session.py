@@ -78,7 +78,7 @@ class Session:
         )  # fmt: skip
         self.processing = Processing(
             crawler, self.reporter, self.pending, self.experiments,
-            actions=self._actions, keeps_sitemap=settings.keep_sitemap,
+            callbacks=self._actions.callbacks, keeps_sitemap=settings.keep_sitemap,
         )  # fmt: skip
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._progress = ProgressLine(crawler, self._uri)

@@ -98,7 +98,7 @@ def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, site):
 @pytest.fixture
 def asked():
     crawler = SimpleNamespace(request_fingerprinter=RequestFingerprinter(), spider=None)
-    return Processing(crawler, None, None, None, actions=None, keeps_sitemap=False)
+    return Processing(crawler, None, None, None, callbacks=None, keeps_sitemap=False)
 
 
 @pytest.mark.parametrize(("entries", "kept"), [
