@@ -54,6 +54,20 @@ def test_what_was_withheld_before_a_pause_is_requested_if_its_claim_ends(crawl, 
     assert set(skipped) <= set(site.requests)
 
 
+@pytest.mark.parametrize("urls", ["report", "off"])
+def test_what_was_withheld_before_a_pause_is_requested_if_claims_are_no_longer_used(
+    crawl, site, tmp_path, urls
+):
+    paths = variants(range(40))
+    show(site, *paths)
+    settings = UNCHECKED | {"JOBDIR": str(tmp_path)}
+    pages = {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15}
+    skipped = told(crawl(Listener, *paths, settings=settings | pages))[1]
+    assert skipped
+    crawl(Listener, settings=settings | {"NEARDUP_URLS": urls})
+    assert set(skipped) <= set(site.requests)
+
+
 def test_a_file_that_cannot_be_read_is_ignored_with_a_word(crawl, site, tmp_path):
     (tmp_path / "neardup.claims").write_bytes(b"cut off")
     paths = show(site, *variants(range(NEEDED + 5)))

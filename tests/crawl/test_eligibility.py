@@ -10,7 +10,6 @@ from typing import ClassVar
 import pytest
 import scrapy
 from crawl_spiders import Again, Copies, Default, Follow, Visit
-from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 from scrapy.spiders import SitemapSpider
 from site_server import Answer, page, text
 
@@ -25,21 +24,6 @@ class HandlesRedirections(Visit):
 
 class HandlesNotFoundOnce(Visit):
     sends: ClassVar = {"meta": {"handle_httpstatus_list": [404]}}
-
-
-class OwnRule(HttpErrorMiddleware):
-    def process_spider_input(self, response, **_):
-        if response.status == 404 and "bare" not in response.url:
-            raise HttpError(response)
-
-
-def test_a_project_may_have_a_rule_of_its_own_for_statuses(crawl, site):
-    for path in ("/bare", "/gone"):
-        site.routes[path] = Answer(page(text("a")), status=404)
-    of_scrapy = f"{HttpErrorMiddleware.__module__}.{HttpErrorMiddleware.__name__}"
-    places = {of_scrapy: None, f"{OwnRule.__module__}.{OwnRule.__name__}": 50}
-    outcome = crawl(Visit, "/gone", "/bare", "/a/1", settings={"SPIDER_MIDDLEWARES": places})
-    assert outcome.notes == ["/bare"]
 
 
 @pytest.mark.parametrize(("spider", "settings"), [

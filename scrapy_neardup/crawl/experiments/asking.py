@@ -19,6 +19,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
 from scrapy_neardup.crawl.experiments.refetch import Refetches
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ class Experiments:
         both = {"urls": self.urls, "links": self.links}  # links ask what claims know
         self._kept = {name: part for name, part in both.items() if part is not None}
         """The experiments that withhold requests, and whose state a resumed crawl needs."""
+        self._unused: dict[str, Any] = {}
+        """What an earlier run left to experiments that this one doesn't make."""
         self._resume()
         crawler.signals.connect(self._idle, signals.spider_idle)
 
@@ -150,6 +153,11 @@ class Experiments:
     def _idle(self) -> None:
         """Make the requests that are needed before the crawl ends."""
         made = [each.idle() for each in self._kept.values()]
+        for state in self._unused.values():
+            withheld = WithheldRequests[Any](self._crawler)
+            withheld.restore(state["withheld"], self._crawler.spider)
+            made.append(withheld.make([*withheld]) > 0)
+        self._unused.clear()
         if any(made):
             raise DontCloseSpider
 
@@ -160,7 +168,7 @@ class Experiments:
             await part.close()
         if self._file is None:
             return
-        states: dict[str, Any] = {name: part.state for name, part in self._kept.items()}
+        states = self._unused | {name: part.state for name, part in self._kept.items()}
         states["callbacks"] = self._callbacks.state
         try:
             self._file.write_bytes(pickle.dumps(states))
@@ -174,9 +182,10 @@ class Experiments:
         try:
             # As Scrapy's own queues beside it, the file is the user's.
             states = pickle.loads(self._file.read_bytes())  # noqa: S301
-            self._callbacks.state = states["callbacks"]
+            self._callbacks.state = states.pop("callbacks")
             for name, part in self._kept.items():
                 if name in states:
-                    part.restore(states[name], self._crawler.spider)
+                    part.restore(states.pop(name), self._crawler.spider)
+            self._unused = states
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)

@@ -61,6 +61,8 @@ was found on, and whether most links there are new."""
 
 _LATER: Final = ""
 """In place of the URL of a dropped page: the request is for such a page, which wasn't asked."""
+_WRITTEN: Final = ""
+"""In place of the pattern of links: addresses that stand in no ``a`` or ``area``."""
 _MAX_FOLDERS: Final = 4_096
 _MAX_KINDS: Final = 65_536
 
@@ -129,14 +131,20 @@ class Links(Withholding[tuple[Key, str]]):
         """Return the case that a dropped page is, if it is asked."""
         key, links = _key_of(response.url), self._links(visit.links(response.url), response)
         new = list(filter(self._is_new, links))
+        by, patterns = callback_of(request, self._crawler.spider), set()
         if not new and visit.root is not None:
-            written = link_targets(visit.root, response.url, is_written=True)
-            new = list(filter(self._is_new, self._links(written, response)))
+            written = _general(key), by, _WRITTEN
+            if self._is_left_aside(written):  # to look for them takes as long as to judge a page
+                return None
+            found = link_targets(visit.root, response.url, is_written=True)
+            new = list(filter(self._is_new, self._links(found, response)))
+            self._left[written] = self._left.get(written, 0) + 1
+            patterns = {written}
         if not new:
             return None
-        by = callback_of(request, self._crawler.spider)
         kinds = list(map(_kinds, new))
-        names, patterns = {name for name, *_ in kinds}, {(key, by, at) for *_, at in kinds}
+        names = {name for name, *_ in kinds}
+        patterns |= {(key, by, at) for *_, at in kinds}
         if not patterns - {kind for kind in patterns if self._is_left_aside(kind)}:
             return None
         claim = self._claims.about(key)
@@ -171,7 +179,7 @@ class Links(Withholding[tuple[Key, str]]):
         found = [url for url in case.found if self._met.is_new(url)]
         new = [url for url in found if self._is_new(url)]
         for kind in case.patterns:
-            self._left[kind] = 0 if new else self._left.get(kind, 0) + 1
+            self._left[kind] = 0 if new else self._left.get(kind, 0) + (kind[-1] != _WRITTEN)
         for name in case.names - {_kinds(url)[0] for url in case.found}:
             self._asked.setdefault(name, 0)
         if not new:
