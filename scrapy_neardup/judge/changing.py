@@ -129,20 +129,18 @@ class Changing(SiteRule[_Place]):
         at = self.own.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
         known = self._known.get(place, frozenset())
+        tells = known | self._everywhere
         if self._everywhere:
             known |= {
                 path for path in self._everywhere.intersection(evidence.paths)
                 if evidence.paths[path].shingles <= MAX_UNASKED
             }  # fmt: skip
-        if not (known or shared):
+        if not (tells or shared):
             return NOTHING
-        paths = known.intersection(evidence.paths)
-        return Excluded(paths=paths, media=MEDIA in known, shared=shared, by=(self.name,))
-
-    def tells(self, evidence: Evidence) -> frozenset[int]:
-        """See `SiteRule.tells`."""
-        place = self.folders.place(evidence.folder)
-        return self._known.get(place, frozenset()) | self._everywhere
+        paths, by = known.intersection(evidence.paths), (self.name,) if known or shared else ()
+        return Excluded(
+            paths=paths, media=MEDIA in known, shared=shared, by=by, tells=tells - {MEDIA}
+        )
 
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""

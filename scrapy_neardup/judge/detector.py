@@ -20,7 +20,7 @@ from scrapy_neardup.judge.sites import MAX_STATES, Context, Site, Sites
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Candidate, Match, Page, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_neardup.judge.knowledge import SiteRule
+    from scrapy_neardup.judge.knowledge import Excluded, SiteRule
     from scrapy_neardup.stores import Store
 
 _EXCHANGE_PAGES = 32
@@ -90,9 +90,8 @@ class Detector:
         site = site or await self._meet(host, page.address.site)
         if page.known.host:
             site.folders.meet(page.address)
-        page = self._telling(page)
+        page, excluded = self._telling(page)
         ours = page.known
-        excluded = self._sites.exclude(ours)
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
@@ -162,18 +161,19 @@ class Detector:
         distance = (page.fingerprint ^ other.fingerprint).bit_count()
         if not (self._sizes and isinstance(page, AnalysedPage) and page.evidence):
             return distance <= self._max_distance
-        page, ours = self._telling(page), page.known
+        page, excluded = self._telling(page)
         if isinstance(other, AnalysedPage):
-            other = self._telling(other)
-        excluded = self._sites.exclude(ours)
-        at_hand = AtHand(ours, excluded, page.text, self._sizes, self._context)
+            other, _ = self._telling(other)
+        at_hand = AtHand(page.known, excluded, page.text, self._sizes, self._context)
         candidate = Candidate(other.id, distance, other.evidence)
         decided = Comparison(page, at_hand).decide(candidate)
         return None if decided.rule == Refusal.CHANGING else decided.is_same
 
-    def _telling(self, page: AnalysedPage) -> AnalysedPage:
-        """Return a page whose evidence tells apart what its site has shown to matter."""
-        return self.analyser.telling(page, self._sites.tells(page.known))
+    def _telling(self, page: AnalysedPage) -> tuple[AnalysedPage, Excluded]:
+        """Return a page with what matters on its site told apart, and what doesn't count of it."""
+        excluded = self._sites.exclude(page.known)
+        told = self.analyser.telling(page, excluded.tells)
+        return told, excluded if told is page else self._sites.exclude(told.known)
 
     async def close(self) -> None:
         """Save what was learnt in the store, for other crawlers and for a resumed run.

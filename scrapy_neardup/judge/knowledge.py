@@ -45,6 +45,8 @@ class Excluded(NamedTuple):
     """DOM paths whose text tells records apart."""
     canonicals: bool = False
     """Whether canonical addresses of its site mean nothing."""
+    tells: frozenset[int] = frozenset()
+    """DOM paths that must be told apart on pages of its folder."""
 
     def plus(self, other: Excluded) -> Excluded:
         """Return the union of two exclusions."""
@@ -56,6 +58,7 @@ class Excluded(NamedTuple):
             self.by + other.by,
             self.records | other.records,
             self.canonicals or other.canonicals,
+            self.tells | other.tells,
         )
 
 
@@ -286,10 +289,6 @@ class SiteRule(PageGroups[S], ABC):
         `text` has its shingles; None if the rule has learnt from the page before.
         """
         return False
-
-    def tells(self, evidence: Evidence) -> frozenset[int]:  # noqa: ARG002
-        """Return the DOM paths that must be told apart on a page of the site."""
-        return frozenset()
 
     @abstractmethod
     def exclude(self, evidence: Evidence) -> Excluded:

@@ -175,21 +175,16 @@ class Records(SiteRule[_Group]):
             self._asked[place] = None
         return is_new
 
-    def tells(self, evidence: Evidence) -> frozenset[int]:
-        """See `SiteRule.tells`."""
-        return self._known(evidence) - {MEDIA}
-
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths that tell a page's record."""
-        found = self._known(evidence)
-        if len(evidence.paths) < MAX_PATHS:  # else it may have others, which weren't told apart
-            found &= {*evidence.paths, MEDIA}
-        return Excluded(records=found, by=(self.name,)) if found else NOTHING
-
-    def _known(self, evidence: Evidence) -> frozenset[int]:
         folders = {evidence.folder, self._section(evidence.host, evidence.folder)}
-        known = [each.records for folder in folders for each in self.folders.of(folder)]
-        return frozenset[int]().union(*known)
+        each_known = [each.records for folder in folders for each in self.folders.of(folder)]
+        if not (known := frozenset[int]().union(*each_known)):
+            return NOTHING
+        found = known
+        if len(evidence.paths) < MAX_PATHS:  # else it may have others, which weren't told apart
+            found = known & {*evidence.paths, MEDIA}
+        return Excluded(records=found, by=(self.name,) if found else (), tells=known - {MEDIA})
 
     def _near(self, host: int, section: int) -> dict[int, _Group]:
         """Return the groups whose pages are in a section by now."""

@@ -20,7 +20,14 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import first_of_each, shingle_hashes, shingles_at
 from scrapy_neardup.fingerprints.simhashes import majority
-from scrapy_neardup.judge.evidence import KINDS, NO_PATHS, DomPath, short_paths, told_apart
+from scrapy_neardup.judge.evidence import (
+    KINDS,
+    MAX_PATHS,
+    NO_PATHS,
+    DomPath,
+    short_paths,
+    told_apart,
+)
 from scrapy_neardup.judge.sketch import SharedShingles, Sketch, level_of, marked
 from scrapy_neardup.text import Blocks, Form
 
@@ -114,7 +121,8 @@ class Text(NamedTuple):
 
         O(tokens log tokens), unless they are told apart already.
         """
-        if not self.source.forms or paths <= self.standing.keys():
+        has_others = self.source.forms and len(self.standing) == MAX_PATHS
+        if not has_others or paths <= self.standing.keys():
             return self
         return _made(self.source, paths)
 

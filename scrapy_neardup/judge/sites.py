@@ -198,15 +198,6 @@ class Sites:
         site = self._sites[host] = Site(self._member, name)
         return site
 
-    def tells(self, evidence: Evidence) -> frozenset[int]:
-        """Return the DOM paths that must be told apart on a page, by what its site has shown."""
-        found: frozenset[int] = frozenset()
-        if (site := self._sites.get(evidence.host)) is not None:
-            for rule in site.rules:
-                if rule.name in self._learns and (more := rule.tells(evidence)):
-                    found |= more
-        return found
-
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the parts of a page that don't count, by what its site has shown."""
         found = NOTHING
