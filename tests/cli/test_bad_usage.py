@@ -132,6 +132,13 @@ TABLE = [
 ]  # fmt: skip
 
 
+def files(folder):
+    return {
+        path: path.read_bytes() for path in folder.rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }  # fmt: skip
+
+
 @pytest.mark.usefixtures("site")
 @pytest.mark.parametrize(("arguments", "message", "stdin"), TABLE)
 def test_it_is_named_and_nothing_is_written(call, tmp_path, arguments, message, stdin):
@@ -148,11 +155,11 @@ def test_it_is_named_and_nothing_is_written(call, tmp_path, arguments, message, 
     (tmp_path / "own.py").write_text("words = lambda hashes, counts: ['heavy'] * len(hashes)")
     for name in ("junk", "junk.jsonl", "junk.warc"):
         (tmp_path / name).write_bytes(bytes(range(256)) * 9)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    before = files(tmp_path)
     result = call(*shlex.split(arguments), stdin=stdin, status=2)
     assert message in result.stderr
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) <= 4
     assert not any(word in result.stderr for word in ("Traceback", "secret"))
     (tmp_path / "x.db").unlink(missing_ok=True)  # a store is opened before pages are read
-    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert files(tmp_path) == before

@@ -62,6 +62,9 @@ class Shingles:
     modulus: int = 1
     minima: int | None = None
 
+    def __post_init__(self) -> None:
+        mod_sketch(np.empty(0, np.uint64), self.modulus)  # its error comes before files are read
+
     def __call__(self, text: str) -> tuple[int, Hashes]:
         """Return the number of a text's units, and its distinct hashes, ascending."""
         units = unit_hashes(text, self.unit)
