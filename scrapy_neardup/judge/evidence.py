@@ -98,10 +98,10 @@ def told_apart(
 
     Those in `first`, which matter on the page's site, come before others. Then comes the last path
     of the text, then small ones. Among these, paths of the text come before those of elements
-    named as boilerplate. Of small ones the smaller come first:
-    a town, a price or a clock beside menus and hints. The ends of a list come after other small
-    ones: blocks about as long as the rest of the list. `paths` and `counts` are DOM path and
-    number of tokens of each block, `block_paths` the DOM paths that the blocks of a list share.
+    named as boilerplate. Of small ones the smaller come first: a town, a price or a clock beside
+    menus and hints. The ends of a list, blocks about as long as the rest of it, come after other
+    small ones. `paths` and `counts` are DOM path and number of tokens of each block, `block_paths`
+    the DOM paths that the blocks of a list share.
     """
     sizes, lists, numbers = Counter[int](), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     blocks = [(block, path & 1) for block, path in zip(block_paths, paths, strict=True)]

@@ -153,9 +153,9 @@ class Records(SiteRule[_Group]):
         group = self.used(kept_id)
         group.folder = ours.folder
         group.add(page, excluded, theirs)
-        found, near = set(), self._near(ours.host, section)
+        found, near = set(), cache(partial(self._near, ours.host, section))
         for path, rows in group.rows.items():
-            if _are_own([rows]) or (len(rows) >= _FEW and _are_own(_rows(near, path))):
+            if _are_own([rows]) or (len(rows) >= _FEW and _are_own(_rows(near(), path))):
                 stays = self._changing.stays(ours, path)
                 if stays:
                     found.add(path)
@@ -164,7 +164,7 @@ class Records(SiteRule[_Group]):
         if not found:
             return ()
         self.folders.used(section).records |= found
-        shown = [kept_id for kept_id, each in near.items() if any(map(each.may_differ, found))]
+        shown = [kept_id for kept_id, each in near().items() if any(map(each.may_differ, found))]
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def asks_again(self, page_id: int) -> bool:

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import pytest
+from crawl_middlewares import OfCrawler
 from crawl_spiders import Visit
 from site_server import EMPTY, Answer, page, text
 
@@ -28,14 +29,8 @@ def test_a_soft_404_is_dropped_the_first_time_it_is_met(crawl, site):
     assert len(outcome.logged("INFO", "scrapy_neardup.crawl.experiments.probe")) == 1
 
 
-class Proxy:
+class Proxy(OfCrawler):
     """Notes which proxy each request is for."""
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        middleware = cls()
-        middleware.crawler = crawler
-        return middleware
 
     def process_request(self, request, spider=None):
         self.crawler.spider.notes.append(request.meta.get("through"))

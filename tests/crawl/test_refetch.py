@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 from audits import events
+from crawl_middlewares import OfCrawler
 from crawl_spiders import Starts, Visit
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -115,14 +116,8 @@ class Reads(Visit):
         self.note(response, " ".join(response.css("body ::text").getall()))
 
 
-class Metas:
+class Metas(OfCrawler):
     """Notes what second requests carry."""
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        middleware = cls()
-        middleware.crawler = crawler
-        return middleware
 
     def process_request(self, request, spider=None):
         if request.callback is NO_CALLBACK and "/p/" in request.url:

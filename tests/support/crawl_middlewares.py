@@ -15,6 +15,16 @@ class BreaksOff:
                 return
 
 
+class OfCrawler:
+    """A middleware that knows its crawler."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        middleware = cls()
+        middleware.crawler = crawler
+        return middleware
+
+
 class Rejects:
     def process_spider_input(self, response, spider=None):
         if "/a/1" in response.url:
