@@ -10,7 +10,7 @@ cdef enum:
 cdef enum:
     # What else is known of a tag, and of an attribute by its name.
     SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
-    SOURCE = 32, REFERENCE = 64, WORDED = 128
+    SOURCE = 32, REFERENCE = 64, WORDED = 128, DRAWN = 256
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.

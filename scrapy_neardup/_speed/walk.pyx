@@ -198,6 +198,28 @@ cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except
     return 0
 
 
+cdef int add_shape(const xmlNode* element, Buffer* run, set sources) except -1:
+    """Add what an element of an inline SVG draws; see `shape_of`."""
+    cdef int drawn = DRAWN | (REFERENCE if strcmp(<const char*>element.name, b"use") == 0 else 0)
+    cdef const char* name
+    cdef const char* value
+    cdef const xmlAttr* attribute = element.properties
+    run.size = 0
+    while attribute != NULL:
+        name, value = <const char*>attribute.name, value_of(attribute)
+        attribute = attribute.next
+        if find_tag(name).flags & drawn and not has_url(value):
+            if not run.size:
+                put(run, b"svg:", 4)
+            put(run, name, strlen(name))
+            put(run, b"=", 1)
+            put(run, value, strlen(value))
+            put(run, b" ", 1)
+    if run.size:
+        sources.add(PyUnicode_DecodeUTF8(run.data, run.size, NULL))
+    return 0
+
+
 cdef int add_source(const char* value, set sources) except -1:
     """Add an address, if there is nothing in it to look at but ``../``; see `image_source`."""
     cdef const char* start = value
@@ -277,6 +299,7 @@ def set_up(tags, walk):
             (tags.SECTIONS, SECTION), (walk._CELLS, CELL), (walk._BESIDE, BESIDE),
             (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
             (tags.SOURCES, SOURCE), (tags.REFERENCES, REFERENCE), (tags.WORDED, WORDED),
+            (tags.DRAWN, DRAWN),
         ),
     )
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES

@@ -214,6 +214,8 @@ cdef class Walker:
         """Note what an element shows besides text."""
         if self.form != OF_BOILERPLATE:
             add_sources(element, is_medium, self.sources)
+            if self.svg_depth:
+                add_shape(element, &self.run, self.sources)
         return 0
 
     cdef int open(

@@ -92,7 +92,8 @@ class Content:
     title: str = ""
     """White space collapsed; ``""`` where there is none."""
     images: tuple[str, ...] = ()
-    """Sources of images and other media, distinct and sorted; see `media.image_source`."""
+    """Sources of images and other media, and what inline SVGs draw, distinct and sorted; see
+    `media.image_source` and `media.shape_of`."""
     data: tuple[str, ...] = ()
     """JSON scripts and framework state, white space collapsed, distinct and sorted; see
     `media.is_state`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from scrapy_neardup.text.tags import REFERENCES, SOURCES, WORDED
+from scrapy_neardup.text.tags import DRAWN, REFERENCES, SOURCES, WORDED
 
 _MIN_DATA_URI = 1000
 """Minimum length of a ``data:`` URI that counts; shorter ones are placeholders of lazy loading,
@@ -97,6 +97,19 @@ def sources_of(attributes: Mapping[str, str], *, is_medium: bool) -> Iterator[st
             yield from image_source(value)
         else:
             yield from attribute_sources(name, value, is_medium=is_medium)
+
+
+def shape_of(tag: str, attributes: Mapping[str, str]) -> str:
+    """Return what an element of an inline SVG draws, as text; empty for nothing.
+
+    Names that a page gives its own gradients (``url(#a1)``) don't count, as they may be random.
+    """
+    drawn = [
+        f"{name}={value} "
+        for name, value in attributes.items()
+        if "url(" not in value and (name in DRAWN or (tag == "use" and name in REFERENCES))
+    ]
+    return "svg:" + "".join(drawn) if drawn else ""
 
 
 def _is_dot(length: str | None) -> bool:

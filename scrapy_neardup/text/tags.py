@@ -164,3 +164,9 @@ WORDED: Final = frozenset({
     "srcdoc", "title", "value", *SOURCES[8:],
 })  # fmt: skip
 """Attributes that may have an address and show nothing."""
+
+DRAWN: Final = frozenset({
+    "cx", "cy", "d", "fill", "height", "points", "r", "rx", "ry", "stroke", "transform", "width",
+    "x", "x1", "x2", "y", "y1", "y2",
+})  # fmt: skip
+"""Attributes that say what an element of an inline SVG draws."""

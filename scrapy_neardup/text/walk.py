@@ -61,6 +61,7 @@ _EXAMPLE: Final = """\
 <img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
 <iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object>
 <lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
+<svg><use href=#s fill=url(#t) x=1></use></svg>
 <ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
 <script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""

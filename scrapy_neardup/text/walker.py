@@ -11,7 +11,7 @@ from zlib import crc32
 from lxml.html import HtmlElement
 
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
-from scrapy_neardup.text.media import is_state, link_name, sources_of
+from scrapy_neardup.text.media import is_state, link_name, shape_of, sources_of
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
@@ -255,7 +255,10 @@ class Walker:
     def _media(self, element: HtmlElement, *, is_medium: bool = False) -> None:
         """Note the media and data that an element shows by its attributes."""
         if (attributes := element.items()) and self._form is not _BOILERPLATE:
-            self._found.sources.update(sources_of(dict(attributes), is_medium=is_medium))
+            by_name = dict(attributes)
+            self._found.sources.update(sources_of(by_name, is_medium=is_medium))
+            if self._svg_depth and (shape := shape_of(element.tag, by_name)):
+                self._found.sources.add(shape)
 
     # ---- text ------------------------------------------------------------------------------
 

@@ -88,7 +88,9 @@ def test_pages_that_differ_at_a_place_that_does_not_change_are_records(folder, m
     assert sum(kept(pages, pages[1], ["boilerplate", "changing", "titles"])[0]) <= 3
 
 
-@pytest.mark.parametrize("medium", ["<img src={}>", "<div data-lat={}></div>", "<video src={}>"])
+@pytest.mark.parametrize("medium", [
+    "<img src={}>", "<div data-lat={}></div>", "<video src={}>", "<svg><path d={} /></svg>",
+])  # fmt: skip
 def test_media_say_it_too(medium):
     pages = [job(n, "Here", more=medium.format(city)) for n, city in enumerate(CITIES)]
     assert all(kept(pages, pages[1])[0])

@@ -11,12 +11,27 @@ from scrapy_neardup.text import parse_html
 from scrapy_neardup.text.tags import KINDS, SOURCES
 
 TAGS = sorted(
-    {*KINDS, "dd", "div", "dt", "form", "head", "li", "option", "section", "td", "ul", "x-y"}
+    {
+        *KINDS,
+        "dd",
+        "div",
+        "dt",
+        "form",
+        "head",
+        "li",
+        "option",
+        "path",
+        "section",
+        "td",
+        "ul",
+        "use",
+        "x-y",
+    }
 )
 XML_TAGS = [*TAGS, "{http://www.w3.org/1999/xhtml}div", "{http://www.w3.org/2000/svg}svg"]
 ATTRIBUTES = [
     "class", "id", "role", "href", "src", "type", "width", "height", "lang", "shadowrootmode",
-    "content", "style",
+    "content", "style", "d", "fill",
     *(name for name in SOURCES if ":" not in name),
 ]  # fmt: skip
 XML_ATTRIBUTES = [
@@ -26,7 +41,7 @@ XML_ATTRIBUTES = [
 VALUES = [
     "", "nav", "ad-slot 12", "footer", "x\u00a0y", "\u2003nav\u3000", "é" * 199 + "-ad",
     "中" * 300, "1", " 0 ", "banner", "BANNER x", "none", "application/JSON", "open", "data:x",
-    "31", "\u0661",
+    "31", "\u0661", "url(#a)",
     "../a.png?_=1#f", "a 1x, b 2x", "\u1680", "\u2028", "\u202f\u205f", "\u212a", "İ", "😀" * 201,
 ]  # fmt: skip
 ALPHABETS = [
