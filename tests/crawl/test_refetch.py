@@ -196,7 +196,7 @@ def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places
         known = SimpleNamespace(rows=next(texts), named_rows=0, embedded=0)
         return SimpleNamespace(address=SimpleNamespace(place=place), tokens=99, known=known)
 
-    includes = lambda place, left: due.includes(at(place), left)
+    includes = lambda place, left, **known: due.includes(at(place), left, **known)
     assert not any(includes(1, 0) for _ in range(2 * max(DUE)))
     assert includes(1, 1)
     assert not includes(1, RESERVED)
@@ -204,6 +204,8 @@ def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places
     due.differs(at(2))  # so a second pair there comes before the first of other places
     assert [includes(2, 1) for _ in range(3)] == [False, True, False]
     assert [includes(1, RESERVED + 1) for _ in range(4)] == [True, True, False, False]
+    assert not any(includes(3, RESERVED, is_known=True) for _ in range(9))
+    assert [includes(3, 9, is_known=True) for _ in range(9)] == [True] + [False] * 8
 
 
 def test_half_of_the_budget_is_spent_at_most(crawl, site):

@@ -50,14 +50,17 @@ class Due:
     def __init__(self) -> None:
         self._met: BoundedDict[tuple[int, bool], _Met] = BoundedDict(_MAX_PLACES)
 
-    def includes(self, page: AnalysedPage, left: float = inf) -> bool:
+    def includes(self, page: AnalysedPage, left: float = inf, *, is_known: bool = False) -> bool:
         """Count a page of its place; return whether to make its request again.
 
         `left` is the number of requests that may be made; what is due waits until it suffices. It
-        also waits while pages are equal, as this alone shows that nothing changes.
+        also waits while pages are equal, as this alone shows that nothing changes. If `is_known`,
+        other crawls or crawlers have shown what changes there: one request is enough.
         """
         place = _place(page)
         met, asked, before, changes = self._met.used(place, _Met)
+        if is_known and not asked:
+            asked = len(DUE) - 1
         says = page.known.rows, page.known.named_rows, page.known.embedded
         reserved = 0 if changes or not asked else RESERVED
         is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > reserved
@@ -134,15 +137,21 @@ class Refetches:
             goes_on = self._again.get(first.page.id)
             if not goes_on and self._own.spend("refetched", most=SHARE):
                 await self._own.ask(again(first.request), partial(self.learn, first))
-        left = self._own.left("refetched", most=SHARE) - len(self._waiting)
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
             and not request.body
             and CACHED not in response.flags  # it is of another time
-            and (self._due.includes(page, left) or (left > 0 and self._detector.asks_again(page)))
+            and self._is_due(page)
         ):
             self._waiting.append((self._judged + LATER, First(request, response, page)))
+
+    def _is_due(self, page: AnalysedPage) -> bool:
+        left = self._own.left("refetched", most=SHARE) - len(self._waiting)
+        is_known = bool(self._detector.changing(page))
+        return self._due.includes(page, left, is_known=is_known) or (
+            left > 0 and self._detector.asks_again(page)
+        )
 
     async def learn(self, first: First, response: Response) -> None:
         """Learn from the second response to a request."""
