@@ -106,6 +106,11 @@ class Callbacks:
             seen[page_id] = before | bit
         return bool(before & bit)
 
+    def have_met(self, page_id: int) -> bool:
+        """Return whether a callback of this crawl has seen a page."""
+        _, seen = self.state
+        return page_id in seen
+
     def failed(self, request: Request, page_id: int) -> None:
         """Note that a request's callback has failed with a page: it gets the next one like it."""
         _, seen = self.state

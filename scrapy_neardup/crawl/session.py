@@ -202,7 +202,8 @@ class Session:
         while ending is Ending.GONE:
             await self.pending.begin(visit)
             try:
-                verdict = await self._detector.decide(page)
+                is_known = self._actions.callbacks.have_met(page.id)
+                verdict = await self._detector.decide(page, renews=not is_known)
             except StoreError as error:
                 verdict = unjudged(page.id, Reason(error.reason), str(error))
             except BaseException:

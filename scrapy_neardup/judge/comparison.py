@@ -69,24 +69,42 @@ class Refusal(StrEnum):
     OTHER_RECORD = "other-record"
     OTHER_KIND = "other-kind"
     CANONICAL = "canonical"
+    CHANGED = "changed"
+
+
+_CHANGED: Final = Decided(is_same=False, rule=Refusal.CHANGED)
 
 
 class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
-    Without `at_hand`, which has what is known of the page, it repeats any candidate.
+    Without `at_hand`, which has what is known of the page, it repeats any candidate. If the page
+    `renews` its entry of an earlier crawl and `differs` from it, it repeats nothing, so that the
+    store has its new content.
     """
 
-    def __init__(self, page: Page, at_hand: AtHand | None) -> None:
+    def __init__(self, page: Page, at_hand: AtHand | None, *, renews: bool = False) -> None:
         self.asked: dict[int, tuple[Candidate, Decided]] = {}
         """Page id -> a candidate so far, with its decision."""
-        self._stored, self._at_hand = page.evidence, at_hand
+        self._page, self._at_hand = page, at_hand
+        self._renews, self._is_changed = renews, False
 
     def decide(self, candidate: Candidate) -> Decided:
         """Return whether the page repeats a candidate, and why. Some 20 µs."""
+        is_own = self._renews and candidate.page_id == self._page.id
+        if self._is_changed and not is_own:
+            return _CHANGED
+        decided = self._decided(candidate)
+        self.asked[candidate.page_id] = candidate, decided
+        if is_own and decided.is_same and self.differs(candidate, decided):
+            self._is_changed = True
+            return _CHANGED
+        return decided
+
+    def _decided(self, candidate: Candidate) -> Decided:
         if self._at_hand is None:
             decided = Decided(is_same=True, rule=Rule.WITHIN_K)
-        elif len(candidate.evidence) != len(self._stored):
+        elif len(candidate.evidence) != len(self._page.evidence):
             decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
         else:
             ours, of_theirs = self._at_hand.evidence, self._at_hand.excluded
@@ -96,8 +114,20 @@ class Comparison:
             ):  # fmt: skip
                 of_theirs = self._at_hand.context.knowledge.exclude(theirs)
             decided = _Judgement(self._at_hand, theirs, of_theirs).decide()
-        self.asked[candidate.page_id] = candidate, decided
         return decided
+
+    def differs(self, own: Candidate, decided: Decided) -> bool:
+        """Return whether a page that was seen again has another title or new rows.
+
+        Text at DOM paths that change with each response doesn't count. Without evidence,
+        fingerprints and sketches decide, which may miss one line in thousands of words.
+        """
+        at_hand = self._at_hand
+        if at_hand is None or at_hand.text is None:
+            return bool(own.distance) or decided.resemblance not in {None, 1.0}
+        ours, theirs = at_hand.evidence, Evidence.unpack(own.evidence, at_hand.sizes)
+        rows = {each.rows_without(at_hand.excluded.paths)[0] for each in (ours, theirs)}
+        return ours.title != theirs.title or len(rows) > 1
 
 
 class _Judgement(Pair):
@@ -236,16 +266,21 @@ class _Judgement(Pair):
 
 
 def compared(
-    page: Page, sizes: tuple[int, int] | None, context: Context = NOTHING_KNOWN
+    page: Page,
+    sizes: tuple[int, int] | None,
+    context: Context = NOTHING_KNOWN,
+    *,
+    renews: bool = False,
 ) -> Comparison:
     """Return the comparison of a page of which only what a store keeps is at hand.
 
     `sizes` are the bits of the sketches that the store keeps; None if it keeps no evidence.
     """
-    if not (sizes and page.evidence):
-        return Comparison(page, None)
-    ours = Evidence.unpack(page.evidence, sizes)
-    return Comparison(page, AtHand(ours, context.knowledge.exclude(ours), None, sizes, context))
+    at_hand = None
+    if sizes and page.evidence:
+        ours = Evidence.unpack(page.evidence, sizes)
+        at_hand = AtHand(ours, context.knowledge.exclude(ours), None, sizes, context)
+    return Comparison(page, at_hand, renews=renews)
 
 
 def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:

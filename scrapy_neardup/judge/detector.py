@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -69,16 +69,17 @@ class Detector:
             prefers_canonical=prefers_canonical,
         )
 
-    async def decide(self, page: Page | Verdict) -> Verdict:
+    async def decide(self, page: Page | Verdict, *, renews: bool = False) -> Verdict:
         """Judge a page made by `Analyser.page`, and remember it if it is new.
 
+        With `renews`, the page's entry of an earlier crawl is replaced if the page has changed.
         Raises `StoreError` if the store failed.
         """
         if isinstance(page, Verdict):
             return page
         sizes = self._sizes
         if not (sizes and page.evidence and isinstance(page, AnalysedPage)):
-            comparison = compared(page, sizes)
+            comparison = compared(page, sizes, renews=renews)
             verdict = await self.store.check_and_add(page, comparison.decide)
             return self._explained(page, verdict, comparison)
         context = self._context
@@ -97,9 +98,9 @@ class Detector:
             context = replace(context, min_resemblance=1.0)
         own = Evidence.unpack(page.evidence, sizes) if page.text is None else ours
         at_hand = AtHand(own, excluded, page.text, sizes, context)
-        comparison = Comparison(page, at_hand)
+        comparison = Comparison(page, at_hand, renews=renews)
         verdict = await self.store.check_and_add(page, comparison.decide)
-        verdict = self._explained(page, verdict, comparison, excluded.paths)
+        verdict = self._explained(page, verdict, comparison)
         theirs = Evidence()
         if verdict.is_duplicate and verdict.match:
             repeated, _ = comparison.asked[verdict.match.page_id]
@@ -186,14 +187,11 @@ class Detector:
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
                 await self.store.exchange(self._topic(site.name), site.member, state)
 
-    def _explained(
-        self, page: Page, verdict: Verdict, comparison: Comparison, changing: Collection[int] = ()
-    ) -> Verdict:
+    def _explained(self, page: Page, verdict: Verdict, comparison: Comparison) -> Verdict:
         """Add to a verdict how its match was found, or which page was nearest to a match."""
         match, asked = verdict.match, comparison.asked
         if verdict.decision is SEEN and match is not None:
-            stored = asked[page.id][0].evidence if page.id in asked else b""
-            differs = self._differs(page, match, stored, changing)
+            differs = comparison.differs(*asked[page.id])
             return replace(verdict, match=replace(match, differs=differs))
         if verdict.decision is DUPLICATE and match is not None:
             found = self._found(page, asked[match.page_id][0])
@@ -207,18 +205,6 @@ class Detector:
             page_id=candidate.page_id, distance=candidate.distance, decided=decided, found=found
         )
         return replace(verdict, nearest=nearest)
-
-    def _differs(self, page: Page, match: Match, stored: bytes, changing: Collection[int]) -> bool:
-        """Return whether a page that was seen again has another title or new rows.
-
-        Text at DOM paths that change with each response doesn't count. Without evidence,
-        fingerprints and sketches decide, which may miss one line in thousands of words.
-        """
-        if not (stored and self._sizes and isinstance(page, AnalysedPage) and page.text):
-            return bool(match.distance) or match.resemblance not in {None, 1.0}
-        ours, theirs = page.known, Evidence.unpack(stored, self._sizes)
-        rows = (each.rows_without(changing)[0] for each in (ours, theirs))
-        return ours.title != theirs.title or len(set(rows)) > 1
 
     def _found(self, page: Page, candidate: Candidate) -> str:
         """Return how the store found a candidate; see `Match.found`."""

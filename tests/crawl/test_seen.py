@@ -2,7 +2,8 @@
 
 import pytest
 from crawl_spiders import Again, Visit
-from site_server import page, text
+from site_server import does, page, text
+from store_registry import PLACES
 
 PATHS = ["/p/same", "/p/other"]
 
@@ -14,6 +15,10 @@ class Said(Visit):
         verdict = response.meta["neardup"]
         self.note(response, verdict.changed, str(verdict.decision))
         yield {"path": self.path_of(response)}
+
+
+class SaidAgain(Said, Again):
+    pass
 
 
 class Linking(Said):
@@ -79,6 +84,31 @@ def test_one_price_is_a_change_although_the_page_is_the_same(crawl, site, tmp_pa
     assert sorted(changed) == ["/shop/2", "/shop/4"]
     assert len(outcome.notes) == (6 if seen == "keep" else 2)
     assert {decision for *_, decision in outcome.notes} <= {"seen", "new"}
+
+
+@pytest.mark.parametrize("name", ["sqlite", "redis", "redis-cluster"])
+def test_a_page_is_compared_with_what_the_last_crawl_saw(crawl, site, name):
+    """Not with what the first crawl saw: a price that comes back has changed."""
+    delivered = []
+    with PLACES[name]() as place:
+        settings = {"NEARDUP_STORE": place.uri, "NEARDUP_SEEN": "drop"}
+        settings |= {"NEARDUP_KEEP_START": False}
+        for price in ("ten", "eleven", "eleven", "ten", "ten"):
+            site.routes |= (paths := shop(*(f"{price} " * 5,), *"abcde"))
+            delivered.append([path for path, *_ in crawl(Said, *paths, settings=settings).notes])
+    assert delivered == [[*paths], ["/shop/0"], [], ["/shop/0"], []]
+
+
+def test_a_page_that_the_crawl_has_met_keeps_its_entry(crawl, site, tmp_path):
+    """What changes with each response isn't another version."""
+    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite", "NEARDUP_KEEP_START": False}
+    settings |= {"CONCURRENT_REQUESTS": 1}
+    site.routes |= shop(1)
+    site.routes["/other"] = does(lambda: site.routes.update(shop(2)))
+    outcome = crawl(SaidAgain, "/shop/0", "/other", "/shop/0", settings=settings)
+    assert [note for note in outcome.notes if note[0] == "/shop/0"] == [
+        ["/shop/0", False, "new"], ["/shop/0", True, "seen"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("preset", ["best", "compact", "exact"])
