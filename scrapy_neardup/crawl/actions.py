@@ -68,6 +68,9 @@ class Case:
     """Whether half of its links are new; then it isn't a copy of a page with known links."""
     is_drawn: bool
     """Whether the page was drawn from those that aren't asked."""
+    is_due: bool
+    """Whether it was requested again for its links: then some of them are made, whatever is left
+    of the budget. Other such pages have nothing new, and would outvote it."""
     found: dict[str, Request] = field(default_factory=dict)
 
 

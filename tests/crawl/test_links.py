@@ -205,6 +205,28 @@ def test_the_errback_hears_once_of_each_dropped_page_before_it_is_asked(walk, si
     assert all(f"/2/{each}" in outcome.notes for each in range(3))
 
 
+@pytest.mark.parametrize("link", ["not-followed", "/met/{}"])
+def test_pages_that_are_requested_again_are_tests_if_they_lead_nowhere(walk, link):
+    """Each request of a `CrawlSpider` has an errback, and many links are met in the meantime."""
+    number = ENOUGH + 2 * EVERY
+    tree = {f"/list/{each}": ("list", link.format(each)) for each in range(number)}
+    met = {f"/met/{each}": ("met",) for each in range(number)}
+    outcome = walk(tree | met | {"/all": ("all", *met)}, "/met/0", *tree, "/all", spider=Errback)
+    again = counted(outcome)["requested-again"] + outcome.counted()["experiments/links"]
+    assert ENOUGH <= again <= ENOUGH + EVERY
+
+
+def test_those_that_lead_somewhere_are_not_outvoted_when_the_budget_is_spent(walk):
+    number = 2 * ENOUGH + EVERY
+    rare = {f"/rare/{each}": (f"{each}",) for each in range(30, number, 17)}
+    tree = {
+        f"/list/{each}": ("list", f"/rare/{each}" if f"/rare/{each}" in rare else "not-followed")
+        for each in range(number)
+    }
+    outcome = walk(tree | rare, *tree, spider=Errback)
+    assert rare.keys() <= {item["path"] for item in outcome.items}
+
+
 def test_what_a_failing_callback_has_yielded_is_asked_for_all_the_same(walk):
     outcome = walk(editions(6, unique=True), "/1/", "/2/", fails=["/2/"])
     assert {f"/2/{each}" for each in range(6)} <= set(outcome.notes)

@@ -132,26 +132,26 @@ class Links(Withholding[tuple[Key, str]]):
         key, links = _key_of(response.url), self._links(visit.links(response.url), response)
         new = list(filter(self._is_new, links))
         by, patterns = callback_of(request, self._crawler.spider), set()
-        if not new and visit.root is not None:
-            written = _general(key), by, _WRITTEN
-            if self._is_left_aside(written):  # to look for them takes as long as to judge a page
-                return None
+        written = _general(key), by, _WRITTEN
+        # To look for these takes as long as to judge a page.
+        if not new and visit.root is not None and not self._is_left_aside(written):
             found = link_targets(visit.root, response.url, is_written=True)
             new = list(filter(self._is_new, self._links(found, response)))
             self._left[written] = self._left.get(written, 0) + 1
             patterns = {written}
         if not new:
+            if is_due:  # by now the crawl has met its links from other pages
+                self._confirm(key, (response.url, ""))
             return None
         kinds = list(map(_kinds, new))
         names = {name for name, *_ in kinds}
         patterns |= {(key, by, at) for *_, at in kinds}
-        if not patterns - {kind for kind in patterns if self._is_left_aside(kind)}:
+        if not (is_due or patterns - {kind for kind in patterns if self._is_left_aside(kind)}):
             return None
         claim = self._claims.about(key)
         claim.covered += 1
-        is_drawn = claim.is_in_force and (is_due or not claim.covered % EVERY)
-        is_due = is_drawn or not claim.is_in_force
-        is_asked = is_due or not all(name in self._asked for name in names)
+        is_drawn = is_due or (claim.is_in_force and not claim.covered % EVERY)
+        is_asked = is_drawn or not claim.is_in_force or not names <= self._asked.keys()
         if not is_asked or request.errback is not None:  # its errback hears of it now
             meta = own_meta(request) | {LOOK_KEY: True}
             later = request.replace(errback=None, meta=meta)
@@ -162,7 +162,7 @@ class Links(Withholding[tuple[Key, str]]):
         self._reporter.count("links/asked")
         leads = len(new) >= MOST * len(links)
         url = response.url.partition("#")[0]
-        return Case(key, url, names, patterns, leads=leads, is_drawn=is_drawn)
+        return Case(key, url, names, patterns, leads=leads, is_drawn=is_drawn, is_due=is_due)
 
     def _is_left_aside(self, kind: tuple[Key, str, str]) -> bool:
         """Whether a callback doesn't follow such links, by `NEEDED` pages in a row.
@@ -192,7 +192,7 @@ class Links(Withholding[tuple[Key, str]]):
             request.meta[SAMPLE_KEY] = [part.what, place, case.url, case.leads]
             self._withheld.withhold(request, (case.key, case.url))
         for url in self._least_asked(new, SAMPLE):
-            if self._own.spend("links", most=SHARE):
+            if self._own.spend("links", most=SHARE) or case.is_due:
                 self._withheld.make([url])
         self._reporter.count("links/remembered", len(found))
 
@@ -217,17 +217,14 @@ class Links(Withholding[tuple[Key, str]]):
         So the one link to a list's shorter form is found among many.
         """
         rest = [(*_kinds(url), draw(url), url) for url in urls]
-        found = []
+        found, asked = [], self._asked
         for _ in range(min(number, len(rest))):
-            least = min(rest, key=lambda each: (*map(self._times_asked, each[:3]), each[3]))
+            least = min(rest, key=lambda each: (*[asked.get(at, 0) for at in each[:3]], each[3]))
             rest.remove(least)
             for kind in least[:3]:
-                self._asked[kind] = self._times_asked(kind) + 1
+                asked[kind] = asked.get(kind, 0) + 1
             found.append(least[-1])
         return found
-
-    def _times_asked(self, kind: str) -> int:
-        return self._asked.get(kind, 0)
 
     # Samples
 
@@ -237,8 +234,7 @@ class Links(Withholding[tuple[Key, str]]):
         It is unfinished at first if it `asks` where its own links lead. But paths may grow without
         end: the second such page in a row counts as it is.
         """
-        before = self._unfinished.pop(page, None)
-        if before is not None:
+        if (before := self._unfinished.pop(page, None)) is not None:
             self._confirm(before, (sample, page))
         if asks and before is None:
             self._unfinished[sample.partition("#")[0]] = key
@@ -341,14 +337,11 @@ class Links(Withholding[tuple[Key, str]]):
             unasked[key] += page == _LATER
             unmet[key] += page != _LATER and self._is_new(url)
         for key, claim in self._claims.items():
-            told = [
-                f"{number} {what}"
-                for number, what in (
-                    (unmet[key], "links of dropped pages weren't followed"),
-                    (unasked[key], "dropped pages weren't looked at"),
-                )
-                if number
-            ]
+            told = []
+            if unmet[key]:
+                told.append(f"{unmet[key]} links of dropped pages weren't followed")
+            if unasked[key]:
+                told.append(f"{unasked[key]} dropped pages weren't looked at")
             if told:
                 self._reporter.log.info(
                     "%s: %s; %s", _folder(key), ", and ".join(told), _tested(claim)
@@ -366,8 +359,7 @@ def _tested(claim: Claim) -> str:
 
 def _kinds(url: str) -> tuple[str, str, str]:
     """Return the names of a URL's parameters, these with their values, and its pattern."""
-    parts = Parts.of(url)
-    if parts is None:
+    if (parts := Parts.of(url)) is None:
         return "", "", ""
     host, names = parts.host, map(generalized, parts.names)
     return f"{host}?{'&'.join(names)}", f"{host}={'&'.join(parts.query)}", f"{host}{parts.pattern}"
@@ -379,8 +371,7 @@ def _key(host: str, folder: str) -> Key:
 
 
 def _key_of(url: str) -> Key:
-    parts = Parts.of(url)
-    if parts is None:
+    if (parts := Parts.of(url)) is None:
         return _key("", ANYWHERE)
     return _key(parts.host, f"/{parts.section}/" if parts.section else "/")
 
