@@ -69,17 +69,20 @@ class Case:
     is_drawn: bool
     """Whether the page was drawn from those that aren't asked."""
     is_due: bool
-    """Whether it was requested again for its links: then some of them are made, whatever is left
-    of the budget. Other such pages have nothing new, and would outvote it."""
+    """Whether it was requested again for its links; others of these have none, and outvote it."""
     found: dict[str, Request] = field(default_factory=dict)
 
 
 def callback_of(request: Request, spider: Spider | None) -> str:
-    """Return the name of a request's callback, in a `CrawlSpider` that of its rule."""
+    """Return the name of a request's callback, or of its rule's, and arguments that are flags."""
     callback: Any = request.callback
+    arguments = request.cb_kwargs
     if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
-        callback = spider.rules[request.meta["rule"]].callback or ""
-    return callback if isinstance(callback, str) else getattr(callback, "__name__", "parse")
+        rule = spider.rules[request.meta["rule"]]
+        callback, arguments = rule.callback or "", rule.cb_kwargs | arguments
+    name = callback if isinstance(callback, str) else getattr(callback, "__name__", "parse")
+    flags = [f" {key}={on}" for key, on in arguments.items() if isinstance(on, bool)]
+    return "".join([name, *sorted(flags)])
 
 
 class Callbacks:

@@ -202,6 +202,23 @@ def test_a_callback_sees_each_page_once_whatever_others_have_seen(crawl, paths, 
     assert outcome.counted()["pages/kept-callback"] == len(delivered) - 1
 
 
+class Flagged(Visit):
+    """Yields items of paths with ``?item`` alone, as a keyword argument says."""
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        return request.replace(cb_kwargs={"is_item": "?item" in path, "path": path})
+
+    def page(self, response, is_item, path):
+        yield from ({"path": path},) if is_item else ()
+
+
+def test_calls_of_one_callback_are_told_apart_by_flags_alone(crawl):
+    outcome = crawl(Flagged, "/a/1", "/a/2", "/a/3?item", "/a/4?item", "/a/5")
+    assert [item["path"] for item in outcome.items] == ["/a/3?item"]
+    assert outcome.pages("dropped", "kept-callback") == [3, 1]
+
+
 def test_what_callbacks_have_seen_is_known_after_a_pause(crawl, tmp_path):
     job = {"JOBDIR": str(tmp_path)}
     crawl(Two, "/a/1", "/b/1?of", settings=job)
@@ -229,15 +246,22 @@ class ByRules(CrawlSpider):
         super().__init__()
         self.start_urls, self.notes = [f"{site}/"], []
 
-    def item(self, response):
+    def item(self, response, **_):
         self.notes.append(response.url.rpartition("/")[2])
 
 
-def test_rules_are_told_apart_by_their_callbacks(crawl, site):
+class ByFlags(ByRules):
+    """Tells its callback of the older format."""
+
+    rules = (*ByRules.rules[:2], Rule(ByRules.rules[2].link_extractor, "item", {"is_old": True}))
+
+
+@pytest.mark.parametrize(("spider", "times"), [(ByRules, 1), (ByFlags, 2)])
+def test_rules_are_told_apart_by_their_callbacks_and_flags(crawl, site, spider, times):
     lists = [f"/list/{number}" for number in range(5)]
     items = [f"/{folder}/{number}" for number in range(5) for folder in ("item", "old")]
     site.routes |= {path: page(text(path[-1], words=90)) for path in (*lists, *items)}
     site.routes["/"] = page(text("start"), *lists, *items)
-    outcome = crawl(ByRules, settings={"CONCURRENT_REQUESTS": 1})
-    assert sorted(outcome.notes) == list("01234")
-    assert outcome.pages("dropped", "kept-callback") == [5, 5]
+    outcome = crawl(spider, settings={"CONCURRENT_REQUESTS": 1})
+    assert sorted(outcome.notes) == sorted(times * "01234")
+    assert outcome.pages("dropped", "kept-callback") == [10 - 5 * times, 5 * times]
