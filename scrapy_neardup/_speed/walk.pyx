@@ -112,7 +112,7 @@ include "elements.pxi"
 
 # ---- what stands beside a page's text: title, data, media -----------------------------------
 
-cdef object image_source, attribute_sources, framed, is_state
+cdef object image_source, attribute_sources, framed, is_data, is_state
 
 
 cdef str strings(const xmlNode* element, Buffer* run):
@@ -129,12 +129,12 @@ cdef str strings(const xmlNode* element, Buffer* run):
 
 
 cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
-    """Add the JSON or the state that a script holds, if it does."""
+    """Add the data or the state that a script holds, if it does."""
     cdef const char* kind = get(script, b"type")
     cdef const xmlNode* node = script.children
-    cdef bint is_json = kind != NULL and b"json" in (<bytes>kind).lower()
+    cdef bint has_data = kind != NULL and is_data((<bytes>kind).decode())
     cdef bint may_be_state = False
-    if not is_json and get(script, b"src") != NULL:
+    if not has_data and get(script, b"src") != NULL:
         return 0
     run.size = 0
     while node != NULL and (node.type == 3 or node.type == 4):
@@ -143,11 +143,11 @@ cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
     if node != NULL and node.type != 1 and node.type != 7 and node.type != 8:
         raise _Unusual
     put(run, b"", 1)  # `strstr` wants an end
-    if not is_json:  # the two patterns of `is_state` begin with these
+    if not has_data:  # the two patterns of `is_state` begin with these
         may_be_state = strstr(run.data, b"__") != NULL or strstr(run.data, b"nitial") != NULL
-    if is_json or may_be_state:
+    if has_data or may_be_state:
         code = PyUnicode_DecodeUTF8(run.data, run.size - 1, NULL)
-        if is_json or is_state(code):
+        if has_data or is_state(code):
             data.add(" ".join(code.split()))
     return 0
 
@@ -290,7 +290,7 @@ cdef int max_depth
 def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
-    global image_source, is_state, is_day, max_title, link_share, max_depth
+    global image_source, is_data, is_state, is_day, max_title, link_share, max_depth
     global attribute_sources, framed, unshown_inputs
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
@@ -306,7 +306,8 @@ def set_up(tags, walk):
     unshown_inputs = tags.UNSHOWN_INPUTS
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
     Blocks, Walked = walk.Blocks, walk.Walked
-    image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
+    image_source, is_day = walk.image_source, walk._is_day
+    is_data, is_state = walk.is_data, walk.is_state
     attribute_sources, framed = walk.attribute_sources, walk.framed
     max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
 

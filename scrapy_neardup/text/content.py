@@ -95,8 +95,8 @@ class Content:
     """Sources of images and other media, and what inline SVGs draw, distinct and sorted; see
     `media.image_source` and `media.shape_of`."""
     data: tuple[str, ...] = ()
-    """JSON scripts and framework state, white space collapsed, distinct and sorted; see
-    `media.is_state`."""
+    """Scripts that hold data or framework state, white space collapsed, distinct and sorted; see
+    `media.is_data` and `media.is_state`."""
     headings: tuple[str, ...] = ()
     """The text of each ``h1`` in the view, white space collapsed."""
     linked_days: int = 0

@@ -123,6 +123,12 @@ def link_name(href: str) -> str:
     return path.strip().rstrip("/").rpartition("/")[2] + mark + query.strip()
 
 
+def is_data(kind: str) -> bool:
+    """Return whether a script of this type holds data; a program may wait as ``text/plain``."""
+    kind = kind.strip().lower()
+    return "json" in kind or ("/" in kind and "script" not in kind and kind != "text/plain")
+
+
 def is_state(script: str) -> bool:
     """Return whether a script holds framework state rather than ordinary code.
 

@@ -11,7 +11,7 @@ from zlib import crc32
 from lxml.html import HtmlElement
 
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
-from scrapy_neardup.text.media import is_state, link_name, shape_of, sources_of
+from scrapy_neardup.text.media import is_data, is_state, link_name, shape_of, sources_of
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
@@ -247,9 +247,7 @@ class Walker:
         if self._form is _BOILERPLATE:
             return
         code = element.text or ""
-        if "json" in (element.get("type") or "").lower() or (
-            element.get("src") is None and is_state(code)
-        ):
+        if is_data(element.get("type") or "") or (element.get("src") is None and is_state(code)):
             self._found.data.add(" ".join(code.split()))
 
     def _media(self, element: HtmlElement, *, is_medium: bool = False) -> None:
