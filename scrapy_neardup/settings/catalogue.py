@@ -103,8 +103,8 @@ class Judging(_Checked):
     method: Method = _option(
         kinds.one_of(*get_args(Method)),
         "both",
-        "How candidates are found: simhash, by fingerprints within NEARDUP_MAX_DISTANCE; minwise,"
-        " by shared min-wise features; both, by either.",
+        "How candidates are found: simhash, by fingerprints within NEARDUP_MAX_DISTANCE;"
+        " minwise, by shared min-wise features; both, by either.",
     )
     max_distance: int = _option(
         kinds.integer(0, kinds.MAX_DISTANCE),
@@ -114,41 +114,42 @@ class Judging(_Checked):
     features: tuple[int, int, int] = _option(
         kinds.feature_numbers(),
         (8, 8, 1),
-        "Broder's k, s and r: a page has k features of s minima each, and a candidate shares at"
-        " least r of them.",
+        "Broder's k, s and r: a page has k features, each made of s minima, and a candidate"
+        " shares at least r of them.",
     )
     permutations: Permutations = _option(
         kinds.one_of(*get_args(Permutations)),
         "one",
-        "Permutations that the minima of the features come from: one, whose range is cut into"
-        " bins; independent, k * s of them, as in Broder's papers.",
+        "Where the minima of the features come from: one, from one permutation whose range is"
+        " cut into bins; independent, from k * s permutations, as in Broder's papers.",
     )
     min_resemblance: float = _option(
         kinds.fraction(),
         0.9,
-        "Minimum estimated resemblance of near-duplicates, without boilerplate; 0 turns"
-        " confirmation off.",
+        "Minimum estimated resemblance of near-duplicates, computed without boilerplate; 0"
+        " turns confirmation off.",
     )
     titles: Titles = _option(
         kinds.one_of(*get_args(Titles)),
         "learn",
-        "What two pages with different titles need: strict, equal texts (numbers in titles"
-        " count); learn, texts that differ at most half as much (parts of titles that belong to"
-        " the site don't count); ignore, no more than other pages.",
+        "What is required of two pages with different titles: strict, that their texts are"
+        " equal (numbers in titles count); learn, that their texts differ at most half as much"
+        " as under equal titles (parts of titles that the whole site shares don't count);"
+        " ignore, nothing more.",
     )
     learn: Sequence[str] = _option(
         kinds.some_of(*LEARNABLE),
         LEARNABLE,
         "What a crawl may learn about a site: boilerplate, the text that its pages share;"
         " changing, the parts of its pages that change with each response; titles, the parts of"
-        " titles that belong to the site; records, the place that tells which job, price or quote"
-        " a page shows.",
+        " titles that the whole site shares; records, the place on a page that shows which job,"
+        " price or quote it is about.",
     )
     sketch: tuple[int, int] = _option(
         kinds.sketch_numbers(),
         (1792, 256),
-        "Sizes in bits of the two sketches that a store keeps of a page: of its text, and of its"
-        " elements that are named as boilerplate.",
+        "Sizes in bits of the two sketches that a store keeps of a page: one of its text, one"
+        " of the elements that are named as boilerplate.",
     )
     shingle_size: int = _option(
         kinds.integer(1, 64), 4, "Number of consecutive words in a shingle."
@@ -162,8 +163,8 @@ class Judging(_Checked):
     text: View | Callable[..., str] = _option(
         kinds.callable_or(*get_args(View)),
         "main",
-        "Text that is judged: main, the visible text without the elements nav and search, and"
-        " without the page's footer; full, all visible text.",
+        "The text that is judged: main, the visible text except for the elements nav and search"
+        " and the page's footer; full, all visible text.",
     )
     ignore: Sequence[str] = _option(
         kinds.texts("CSS"),
@@ -173,35 +174,35 @@ class Judging(_Checked):
     min_tokens: int = _option(
         kinds.integer(0, 1_000_000),
         20,
-        "Minimum number of words, without the text that a site's pages share, for pages to be"
-        " compared by resemblance; shorter pages are near-duplicates only if text, title, images"
-        " and embedded data are equal.",
+        "Minimum number of words for pages to be compared by resemblance, not counting the text"
+        " that a site's pages share; shorter pages are near-duplicates only if text, title,"
+        " images and embedded data are equal.",
     )
     scope: str | Callable[..., str] = _option(
         kinds.callable_or(*SCOPES),
         "all",
-        "Pages that a page is compared with: all, or those with the same host, registered domain,"
-        " declared language, or two of these.",
+        "The pages that a page is compared with: all, or only those with the same host,"
+        " registered domain or declared language, or with two of these.",
     )
     detect_language: bool = _option(
         kinds.boolean_or(),
         False,
-        "Whether the language of a page that declares none is guessed from its text, if"
+        "Whether the language of a page is guessed from its text if the page declares none and"
         " NEARDUP_SCOPE uses languages; needs the extra language.",
     )
     hash_key: bytes | None = _option(
         kinds.secret_key(),
         None,
-        "Secret key of the fingerprints, without which nobody can craft a page that collides with"
-        " another one; None, a random key that the store makes and keeps; public, the published"
-        " key, which is also used without a store.",
+        "Secret key of the fingerprints, which keeps others from crafting a page that collides"
+        " with another one; None, a random key that the store makes and keeps; public, the"
+        " published key, which is also used without a store.",
         is_secret=True,
     )
     store_urls: bool | Literal["hash"] = _option(
         kinds.boolean_or("hash"),
         True,
-        "What a store keeps of a page's URL to explain drops: true, the URL without user name and"
-        " password; hash, a digest; false, nothing.",
+        "What a store keeps of a page's URL to explain drops: true, the URL without user name"
+        " and password; hash, a digest of the URL; false, nothing.",
     )
 
 
@@ -209,9 +210,7 @@ class Judging(_Checked):
 class Crawling(_Checked):
     """The other options of a crawl; the command has only the store and the preset, too."""
 
-    enabled: bool = _option(
-        kinds.boolean_or(), True, "Whether the add-on is active; False switches it off."
-    )
+    enabled: bool = _option(kinds.boolean_or(), True, "Whether the add-on is active.")
     store: str | None = _option(
         kinds.text("URI"),
         None,
@@ -221,74 +220,76 @@ class Crawling(_Checked):
     namespace: str | None = _option(
         kinds.text("NAME"),
         None,
-        "Name of a crawl's part of the store; crawls with the same namespace share their pages"
-        " and see no others.",
+        "Name of the crawl's part of the store; crawls with the same namespace share their"
+        " pages, and other crawls don't see them.",
     )
     expected_pages: int = _option(
         kinds.integer(1),
         1_000_000,
-        "Number of pages that the store is sized for; more pages make it slower, not wrong.",
+        "Number of pages that the store is designed for; more pages make it slower, but don't"
+        " change its answers.",
     )
     retention: float = _option(
         kinds.duration(),
         0.0,
-        "Time after which a store forgets a page that no page has repeated; 0 keeps pages for"
+        "Time after which a store forgets a page if no page has repeated it; 0 keeps pages for"
         " ever.",
     )
     base: str | None = _option(
         kinds.path(),
         None,
-        "Path of a packed file of older pages, which is read in place and never changed.",
+        "Path of a packed file of older pages, which new pages are compared with; the file is"
+        " never changed.",
     )
     preset: str = _option(
         kinds.one_of(*PRESETS),
         "best",
         "Set of defaults for other options: best finds candidates by fingerprints and eight"
-        " min-wise features, and confirms them by sketches of 372 bytes; compact does so with"
-        " three features and 196 bytes; exact drops only equal pages, apart from text that changes"
-        " with each response; paper decides by fingerprints alone.",
+        " min-wise features, and confirms them by 372 bytes that are kept of a page; compact"
+        " does the same with three features and 196 bytes; exact drops only equal pages, apart"
+        " from text that changes with each response; paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What happens to a near-duplicate.")
     priority_adjust: int = _option(
         kinds.integer(),
         -10,
-        "Number that the action deprioritize adds to the priority of requests found on an exact"
-        " duplicate; requests of other near-duplicates get a part of it, down to 0 at the"
-        " resemblance that near-duplicates need.",
+        "Number that the action deprioritize adds to the priority of requests found on a page"
+        " whose content is equal to another's; requests of other near-duplicates get a part of"
+        " it, down to 0 at the resemblance that near-duplicates need.",
     )
     deprioritize_from: float = _option(
         kinds.fraction(),
         1.0,
-        "Resemblance from which the requests of kept pages lose priority, too, by a part of"
-        " NEARDUP_PRIORITY_ADJUST; 1 for none.",
+        "Resemblance from which the requests of kept pages also lose priority, by a part of"
+        " NEARDUP_PRIORITY_ADJUST; with 1 they keep it.",
     )
     group_budget: int = _option(
         kinds.integer(1),
         1,
-        "Number of pages of each group of near-duplicates that are delivered before the action"
-        " applies.",
+        "Number of pages that are delivered from each group of near-duplicates before the"
+        " action applies.",
     )
     deny: Sequence[re.Pattern[str]] = _option(
         kinds.patterns(),
         (),
-        "Regular expressions; a page isn't judged if one of them matches a part of its URL.",
+        "Regular expressions; a page isn't judged if one of them matches any part of its URL.",
     )
     prefer: Literal["first", "canonical"] = _option(
         kinds.one_of("first", "canonical"),
         "first",
-        "Which of two near-duplicates is delivered: first, the first to arrive; canonical, also a"
-        " later one that the first names as its canonical address.",
+        "Which of two near-duplicates is delivered: first, the first to arrive; canonical, also"
+        " a later one if the first names it as its canonical address.",
     )
     keep_start: bool = _option(
         kinds.boolean_or(),
         True,
-        "Whether start requests are delivered even if their pages are near-duplicates.",
+        "Whether the pages of start requests are delivered even if they are near-duplicates.",
     )
     start_depth: int = _option(
         kinds.integer(0),
         0,
-        "Number of levels below the start requests whose pages are delivered even if they are"
-        " near-duplicates.",
+        "Number of levels below the start requests on which pages are delivered even if they"
+        " are near-duplicates.",
     )
     keep_sitemap: bool = _option(
         kinds.boolean_or(),
@@ -312,46 +313,46 @@ class Crawling(_Checked):
     pending_timeout: float = _option(
         kinds.seconds(or_zero=True),
         10.0,
-        "Seconds that a page waits for the callback of the page that it repeats; 0 for no wait.",
+        "Seconds that one call to the store may take.",
     )
     urls: Literal["off", "report", "skip"] = _option(
         kinds.one_of("off", "report", "skip"),
         "report",
-        "What a crawl does with claims about URLs, such as '?sid= has no effect', which it learns"
-        " from its verdicts: off, nothing; report, log them and the requests that they would save;"
-        " skip, leave out requests whose pages are known by claims in force.",
+        "What a crawl does with claims about URLs, such as '?sid= has no effect', which it"
+        " learns from its verdicts: off, nothing; report, log them and count the requests that"
+        " they would save; skip, leave out requests whose pages are known by claims in force.",
     )
     urls_explore: float = _option(
         kinds.fraction(),
         0.05,
-        "Share of the requests withheld under claims that are made anyway to test the claims, in"
-        " the long run; at first it is higher.",
+        "Share of the requests withheld under a claim that are made anyway to test the claim;"
+        " at first the share is higher.",
     )
     pattern_budget: int = _option(
         kinds.integer(0),
         0,
-        "Number of pages that a URL pattern such as /calendar/N/N/ still gets after twenty in a"
-        " row brought almost nothing new; 0 for no limit.",
+        "Number of pages that a URL pattern such as /calendar/N/N/ may still get after twenty"
+        " in a row have brought almost nothing new; 0 for no limit.",
     )
     links: Literal["check", "withhold", "follow"] = _option(
         kinds.one_of("check", "withhold", "follow"),
         "check",
         "What happens to the links of a dropped page: check withholds them once following some"
-        " has brought nothing new; withhold never follows them; follow always does.",
+        " such links has led to nothing new; withhold never follows them; follow always does.",
     )
     experiments: float = _option(
         kinds.fraction(),
         0.02,
-        "Share of its requests, and at least twenty requests, that a crawl spends on experiments:"
-        " the same request twice shows what changes by itself, and links of dropped pages show"
-        " whether they lead to new pages; 0 makes no experiments, and follows the links of dropped"
-        " pages.",
+        "Share of its requests that a crawl spends on experiments, but at least twenty"
+        " requests: it makes some requests twice to see what changes by itself, and follows"
+        " links of dropped pages to see whether they lead to new pages; 0 makes no experiments,"
+        " and follows the links of dropped pages.",
     )
     probe: bool = _option(
         kinds.boolean_or(),
         False,
-        "Whether the crawl asks each host for URLs that can't exist, to recognise pages like its"
-        " answers as soft 404s.",
+        "Whether the crawl asks each host for URLs that can't exist, so that it recognises soft"
+        " 404s by their likeness to the answers.",
     )
     audit: str | None = _option(
         kinds.path(), None, "Path of a file to which every verdict is appended."
