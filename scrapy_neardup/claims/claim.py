@@ -1,11 +1,10 @@
 """Claims that some requests would show nothing new, with the evidence for and against them.
 
 Every request that a crawl withholds is withheld under a claim. The only evidence is verdicts on
-fetched pages: a page that shows the known content that the claim has predicted speaks for the
-claim, a page judged new speaks against it. `TRANSITIONS` has the life of a claim. While it is in
-force, some of the requests that it covers are made to test it, more at first. The first
-contradiction ends it, the requests that it has withheld are made, and it begins again only with
-ten times the evidence.
+fetched pages: a page that shows the known content that the claim has predicted supports the claim,
+a page judged new contradicts it. `TRANSITIONS` has the life of a claim. While it is in force, some
+of the requests that it covers are made to test it, more at first. The first contradiction ends it,
+and the requests that it has withheld are made. It begins again only with ten times the evidence.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 
 NEEDED: Final = 20
-"""Number of requests in a row that must speak for a claim before it begins."""
+"""Number of requests in a row that must support a claim before it begins."""
 LENT: Final = 2
-"""The same if a more general claim is in force, such as ``?sid=`` on the whole host."""
+"""The same number if a more general claim is in force, such as ``?sid=`` on the whole host."""
 AGAIN: Final = 10
 """Factor of `NEEDED` each time a claim has ended."""
 DENSE: Final = 3
 """When a claim begins, one in this number of covered requests is made."""
 THINNING: Final = 10
-"""Number of covered requests after which one more passes between two checks."""
+"""Number of covered requests after which the interval between two tests grows by one request."""
 ENOUGH: Final = 60
-"""Number of requests that must have tested a claim before a crawl ends by itself: at most 3/60 of
-what it has withheld differs, with a confidence of 95 % (the rule of three)."""
+"""Number of requests that must have tested a claim before a crawl ends by itself. Then at most
+3/60 of the withheld requests show something new, with a confidence of 95 % (the rule of three)."""
 
 MAX_NAMES: Final = 8
 """Maximum number of parameters of a URL that are examined."""
@@ -49,8 +48,8 @@ class State(StrEnum):
 class Event(StrEnum):
     """The events of a claim."""
 
-    CONFIRMED = "enough requests in a row speak for it"
-    CONTRADICTED = "a page speaks against it"
+    CONFIRMED = "enough requests in a row support it"
+    CONTRADICTED = "a page contradicts it"
 
 
 TRANSITIONS: Final = {
@@ -70,9 +69,9 @@ class Claim:
 
     state: State = State.OPEN
     row: int = 0
-    """Number of requests that spoke for it since the last contradiction."""
+    """Number of requests that have supported it since the last contradiction."""
     supports: int = 0
-    """Number of all requests that spoke for it before it began."""
+    """Number of all requests that supported it before it began."""
     ended: int = 0
     """Number of times that it has ended."""
     covered: int = 0
@@ -84,11 +83,12 @@ class Claim:
     gap: int = 0
     """Number of requests withheld since the last one that was made."""
     even: int = 0
-    """The `row` from which on stretches of requests may lack a test; see `skipping.untested`."""
+    """The `row` from which on stretches of withheld requests may lack a test; see
+    `skipping.untested`."""
     example: Pair | None = None
-    """A pair of pages that speaks for it."""
+    """A pair of pages that supports it."""
     counter: Pair | None = None
-    """The last pair that spoke against it."""
+    """The last pair that contradicted it."""
     values: tuple[int, ...] = ()
     """The first `NEEDED` values of each parameter with which it had no effect."""
 
@@ -112,7 +112,7 @@ class Claim:
         return sum(not (each - value) % MAX_NAMES for each in self.values) >= NEEDED
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
-        """Note that a page speaks for the claim; return whether it begins."""
+        """Note that a page supports the claim; return whether the claim begins."""
         self.row += 1
         self.example = self.example or shortened(pair)
         if self.is_in_force:
@@ -123,14 +123,14 @@ class Claim:
         return self.row >= needed and self._passes(Event.CONFIRMED)
 
     def contradict(self, pair: Pair) -> bool:
-        """Note that a page speaks against the claim; return whether it ends."""
+        """Note that a page contradicts the claim; return whether the claim ends."""
         return self._contradicted(shortened(pair), self.ended + self.is_in_force)
 
     def is_due(self, draw: float, explore: float) -> bool:
         """Return whether a request that it covers is made to test it.
 
-        `draw` is a number from 0 to 1 that the request decides, `explore` the share that is made
-        in the long run; 0: none is.
+        `draw` is a number from 0 to 1 that depends on the request, `explore` the share of requests
+        that is made in the long run; 0 makes none.
         """
         interval = DENSE + self.covered // THINNING
         share = max(explore, 1 / interval) if explore else 0.0
