@@ -13,7 +13,8 @@ V = TypeVar("V")
 class BoundedDict(OrderedDict[K, V]):
     """A dict of at most `most` entries, which drops the oldest.
 
-    An entry has the age of its key: `move_to_end` renews it, setting its value again doesn't.
+    An entry is as old as its key. `move_to_end` makes it the newest; setting its value again
+    doesn't.
     """
 
     def __init__(self, most: int) -> None:
@@ -21,7 +22,7 @@ class BoundedDict(OrderedDict[K, V]):
         self._most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        OrderedDict.__setitem__(self, key, value)  # `super()` takes as long again
+        OrderedDict.__setitem__(self, key, value)  # `super()` would double the time
         if len(self) > self._most:
             self.popitem(last=False)
 

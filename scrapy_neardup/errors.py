@@ -36,14 +36,14 @@ class UnjudgedError(NeardupError):
 
 
 class NoFeaturesError(NeardupError, ValueError):
-    """A text without tokens has no fingerprint; it isn't 0."""
+    """A text has no tokens, and so no fingerprint (not the fingerprint 0)."""
 
 
 class StoreError(NeardupError):
     """Base of the errors of stores."""
 
     reason = "store-error"
-    """`Reason` of the verdict on a page that it leaves unjudged."""
+    """`Reason` of the verdict on a page that is unjudged because of this error."""
 
 
 class StoreUnavailableError(StoreError):

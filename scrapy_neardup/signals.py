@@ -2,7 +2,7 @@
 
 near_duplicate = object()
 """Sent as ``near_duplicate(response, verdict, spider)`` for every page that repeats a kept one,
-with any action. Handlers are called synchronously."""
+whatever the action. Handlers are called synchronously."""
 
 request_skipped = object()
 """Sent as ``request_skipped(request, rules, spider)`` for every request that claims about URLs

@@ -1,4 +1,4 @@
-"""Functions on URLs: redact them, name their site, distinguish pages, find them in their pages.
+"""Functions on URLs: redact them, name their site, compare them, find them in a page's text.
 
 They are pure functions on strings, without network; the list of public suffixes comes with
 tldextract.
@@ -64,10 +64,11 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 def site(url: str | None, extent: Extent = "server") -> str:
     """Return the site of `url` in lower case; ``""`` if there is none.
 
-    Its extent is ``server``, host and port, without the default port (the crawl learns per
-    server); ``host``, with any port; or ``domain``, the registered domain (``example.co.uk``), or
-    else the host. Private suffixes count: ``alice.github.io`` and ``bob.github.io`` are two sites.
-    User names, passwords and a dot at the end of the host don't count.
+    `extent` says how large a site is: ``server``, host and port, without the default port (the
+    crawl learns about each server); ``host``, with any port; or ``domain``, the registered domain
+    (``example.co.uk``), or the host if it has none. Private suffixes count: ``alice.github.io``
+    and ``bob.github.io`` are two sites. User names, passwords and a dot at the end of the host
+    don't count.
     """
     try:
         parts = urlsplit(url or "")
@@ -112,8 +113,8 @@ class Address(NamedTuple):
     query: int
     """16-bit hash of the parameters, in any order; 0 for none."""
     place: int
-    """32-bit hash of the site and `place_in` the path: pages of one place are taken for pages of
-    one template."""
+    """32-bit hash of the site and `place_in` the path: pages of one place count as pages of one
+    template."""
 
     @classmethod
     def of(cls, url: str | None, salt: str = "") -> Self:
@@ -155,7 +156,7 @@ def parameters_of(query: str) -> list[str]:
 
 
 def place_in(path: str) -> str:
-    """Return the folder in which the last step of a path stands, all numbers aside."""
+    """Return the folder of the last step of a path, without numbers."""
     return _NUMBER.sub("0", path.rstrip("/").rpartition("/")[0])
 
 
@@ -205,8 +206,8 @@ def _suffixes() -> TLDExtract:
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
-# A page's own address in its text. Soft 404s and parked domains repeat it, which says nothing of
-# their content; a page that shows the key of its address says by it which page it is.
+# A page's own address in its text. Soft 404s and parked domains repeat it, but it isn't content.
+# A page that shows the key of its address says which page it is.
 
 _KEY = re.compile(
     r"(?<![^\W_])(?:(?=(?:[-.]?\d){5})\d+(?:[-.]\d+)+|(?=(?:[a-z]*\d){3})[a-z\d]{4,40})"
@@ -221,12 +222,12 @@ _MAX_KEYS = 8
 
 
 def shown_keys(url: str | None, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys in a URL's path and parameters that texts show, too, in lower case.
+    """Return the keys in a URL's path and parameters that are also in the texts, in lower case.
 
-    A key is a word of four characters or more, three of them digits, or some numbers that hyphens
-    or points join, of five digits or more, but no date. ``/part?no=847-12345`` and ``Part no.
-    847-12345``: a page that shows the key of its address says by it which page it is. O(length of
-    the URL), with a key O(length of the text).
+    A key is a word of at least four characters, three of them digits; or numbers joined by hyphens
+    or points, of at least five digits, which aren't a date. For example, the page
+    ``/part?no=847-12345`` shows ``Part no. 847-12345``. O(length of the URL), with a key O(length
+    of the text).
     """
     if not _THREE_DIGITS.search(url or ""):
         return ()
@@ -249,9 +250,9 @@ def may_hold_address(url: str | None, *texts: str) -> bool:
 def without_address(text: str, url: str | None) -> str:
     """Return `text` without the host and the path of `url`, and the parts of the URL around them.
 
-    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
-    page's own address says nothing of its content. O(length of the text + length of the URL),
-    however often and in whatever way the one repeats the other.
+    Examples are ``The requested page "/no/such/page" could not be found`` and ``example.com is for
+    sale``: a page's own address isn't content. O(length of the text + length of the URL), even if
+    the text repeats the URL many times.
     """
     paths, host, parts = _written(url or "")
     name = parts.netloc.rpartition("@")[2]
@@ -275,20 +276,21 @@ def without_address(text: str, url: str | None) -> str:
 
 _SCHEME = re.compile(r"(?:https?:)?//\Z")
 _WITHIN_PATH, _WITHIN_HOST = re.compile(r"[\w/]"), re.compile(r"[\w.@-]")
-"""Characters in front of what is then the end of a longer path, or of a longer host."""
+"""A character before a match shows that the match is the end of a longer path, or of a longer
+host."""
 
 
 def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) -> str:
-    """Return `text` with a space in place of each `part` of it that the lookahead `end` follows.
+    """Return `text` with a space in place of each `part` that the lookahead `end` follows.
 
-    `start_of` returns where the cut begins, given where `part` does; None where none is made.
+    `start_of` returns the start of the cut from the start of `part`, or None for no cut.
     """
     if not part or part not in text:
         return text
     kept: list[str] = []
     end_of_last = 0
     # A pattern that begins with literal characters is searched for in linear time (Knuth, Morris
-    # and Pratt). What must stand in front can't be a part of it, and is looked at behind it.
+    # and Pratt). So the characters that must precede it aren't in it, and are checked afterwards.
     for found in re.finditer(re.escape(part) + end, text):
         start = start_of(found.start())
         if start is not None and start >= end_of_last:
@@ -297,7 +299,7 @@ def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) 
     return "".join([*kept, text[end_of_last:]])
 
 
-@lru_cache(maxsize=8)  # all texts of a page are asked about one URL
+@lru_cache(maxsize=8)  # all texts of a page are searched for one URL
 def _written(url: str) -> tuple[set[str], str, SplitResult]:
     try:
         parts = urlsplit(url)

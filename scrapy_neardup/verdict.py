@@ -1,7 +1,8 @@
-"""The values that travel between the packages: pages, candidates, decisions, verdicts.
+"""The values that packages exchange: pages, candidates, decisions, verdicts.
 
 They are plain and frozen. A `Page` is all that a store knows about a page, a `Candidate` all that
-the decision knows about a stored page, and a `Verdict` all that is known about a decision.
+is known about a stored page when it is compared, and a `Verdict` all that is known about a
+decision.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ class Decision(StrEnum):
     """The same page again (same page id, content within k bits), which is never its own
     duplicate."""
     UNJUDGED = "unjudged"
-    """It can't be judged, for `Verdict.reason`; such a page is kept, and nothing is stored."""
+    """It can't be judged; `Verdict.reason` says why. Such a page is kept, and nothing is
+    stored."""
 
 
 NEW, DUPLICATE, SEEN, UNJUDGED = Decision
-"""The same without a look-up, which takes ten times as long in an enumeration of Python 3.11."""
+"""The same constants without a look-up, which is ten times as slow for an enumeration in Python
+3.11."""
 
 
 class Reason(StrEnum):
-    """Reason of a decision, the last part of a stat such as ``neardup/unjudged/empty``."""
+    """Reason of a decision; also the last part of a stat such as ``neardup/unjudged/empty``."""
 
     # new
     UNMATCHED = "unmatched"  # nothing close enough is stored
@@ -45,11 +48,11 @@ class Reason(StrEnum):
     EMPTY = "empty"  # fewer than five tokens
     NOT_HTML = "not-html"  # JSON, feeds, plain text, binary
     UNPARSABLE = "unparsable"  # the parsers found no tree in it
-    TOO_LONG = "too-long"  # of a collection, and longer than 64 MiB when decompressed
+    TOO_LONG = "too-long"  # a page of a collection, longer than 64 MiB when decompressed
     TOO_COMPLEX = "too-complex"  # reading it would take seconds (`text.parse`)
     TEXT_ERROR = "text-error"  # the user's NEARDUP_TEXT callable failed
     DENIED = "denied"  # NEARDUP_DENY
-    ERROR = "error"  # judging raised something that it shouldn't
+    ERROR = "error"  # judging raised an unexpected exception
     SKIPPED = "skipped"  # request.meta["neardup_skip"]
     OVERFLOW = "overflow"  # its buckets are full: kept, not remembered
     STORE_ERROR = "store-error"
@@ -119,8 +122,8 @@ class Decided(NamedTuple):
     """Each view of the two pages: its name, the number of shingles that only one page has, and the
     number of shingles that count."""
     learnt: tuple[str, ...] = ()
-    """Kinds of knowledge about their sites (``NEARDUP_LEARN``) that left out parts of the
-    pages."""
+    """Kinds of knowledge about their sites (``NEARDUP_LEARN``) because of which parts of the pages
+    were left out."""
 
 
 Decide = Callable[[Candidate], Decided]
@@ -137,7 +140,7 @@ class Match:
     url: str | None = None
     count: int = field(default=0, compare=False)
     """Number of the page among those that repeat this one: 1 for the first, 0 if the store doesn't
-    say."""
+    count."""
     decided: Decided | None = field(default=None, compare=False)
     """Whether the page repeats this one, and why."""
     found: str = field(default="", compare=False)
@@ -145,7 +148,7 @@ class Match:
     canonical path; ``features``, shared min-wise features; ``equal``, the same digest; ``""``,
     unknown."""
     differs: bool = field(default=False, compare=False)
-    """Whether a page that was seen again shows something else, such as a price or a title."""
+    """Whether a page that was seen again has changed, for example its price or its title."""
 
     @property
     def resemblance(self) -> float | None:
@@ -191,7 +194,7 @@ class Verdict:
     nearest: Match | None = None
     """The nearest stored page with which a new page was compared."""
     released: tuple[int, ...] = ()
-    """Ids of dropped pages that turn out to be records, including this one; they must be requested
+    """Ids of dropped pages, this one included, that turn out to be records. They must be requested
     again."""
     fingerprint: int | None = None
     tokens: int = 0
@@ -250,4 +253,4 @@ _WAYS = {
     "features": ", found by shared features",
     "address": ", found by its address",
 }
-"""Return what led to a match, if it wasn't its distance."""
+"""How a match was found, if not by distance -> the words for it."""

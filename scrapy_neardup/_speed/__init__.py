@@ -107,7 +107,8 @@ def agreeing(
         why = str(error)
     except Exception as error:  # noqa: BLE001  (whatever it is, the twin does without)
         why = (
-            f"the compiled code, built of another source or for another library, raised {error!r}"
+            "the compiled code, built from another source or for another library, raised"
+            f" {error!r}"
         )
     refuse(name or module, why)
     return None

@@ -26,7 +26,7 @@ THINNING: Final = 10
 """Number of covered requests after which the interval between two tests grows by one request."""
 ENOUGH: Final = 60
 """Number of requests that must have tested a claim before a crawl ends by itself. Then at most
-3/60 of the withheld requests show something new, with a confidence of 95 % (the rule of three)."""
+3/60 of the withheld requests lead to something new, with 95 % confidence (the rule of three)."""
 
 MAX_NAMES: Final = 8
 """Maximum number of parameters of a URL that are examined."""
@@ -83,14 +83,13 @@ class Claim:
     gap: int = 0
     """Number of requests withheld since the last one that was made."""
     even: int = 0
-    """The `row` from which on stretches of withheld requests may lack a test; see
-    `skipping.untested`."""
+    """The `row` from which on stretches of requests may lack a test (`skipping.untested`)."""
     example: Pair | None = None
     """A pair of pages that supports it."""
     counter: Pair | None = None
     """The last pair that contradicted it."""
     values: tuple[int, ...] = ()
-    """The first `NEEDED` values of each parameter with which it had no effect."""
+    """For each parameter, the first `NEEDED` values with which it had no effect."""
 
     @property
     def is_in_force(self) -> bool:
@@ -108,7 +107,7 @@ class Claim:
                 self.values += (value,)
 
     def is_free(self, value: int) -> bool:
-        """Return whether the parameter of a value has had no effect with `NEEDED` values."""
+        """Return whether the parameter of this value has had no effect with `NEEDED` values."""
         return sum(not (each - value) % MAX_NAMES for each in self.values) >= NEEDED
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
@@ -171,7 +170,7 @@ class Claim:
         return cls(State(state), *values)
 
     def _contradicted(self, pair: Pair | None, ended: int) -> bool:
-        """Start anew, after the claim has `ended` so many times; return whether it ends now."""
+        """Start anew after the claim has `ended` this many times; return whether it ends now."""
         self.counter, self.ended = pair, ended
         self.values = ()
         self.row = self.covered = self.checks = self.gap = self.even = 0
@@ -197,7 +196,7 @@ class Change(NamedTuple):
 def bound(tests: int) -> float:
     """Return the maximum share of withheld requests that differ, with a confidence of 95 %.
 
-    `tests` is the number of those in a row that haven't contradicted their claim.
+    `tests` is the number of tests in a row that haven't contradicted the claim.
     """
     return min(1.0, 3 / tests) if tests else 1.0
 

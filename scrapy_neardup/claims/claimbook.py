@@ -1,9 +1,9 @@
 """The book of the claims about a host's URLs.
 
 A claim is about a *place*, a script (``/viewtopic.php``) or a pattern of paths (``/docs/*.html``),
-and about a part of its URLs (`scrapy_neardup.claims.part`). The same part at any place of the host
-is a claim, too: it withholds nothing by itself, and while it is in force, a place needs less
-evidence.
+and about a part of its URLs (`scrapy_neardup.claims.part`). There is also a claim about the same
+part at any place of the host. It withholds nothing by itself, but while it is in force, a claim
+about one place needs less evidence.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ ANYWHERE: Final = ""
 MAX_CLAIMS: Final = 256
 """Maximum number of claims about a host; those used last stay."""
 MAX_PATH_PARTS: Final = 16
-"""Maximum number of parts of a path that a host's URLs are examined for: those for which most
-pages have spoken, then those found last. Each page that repeats another one may show a part."""
+"""Maximum number of parts of a path for which a host's URLs are examined: those that most pages
+support, then those found last. Each page that repeats another one may show a part."""
 TOPIC: Final = "urls"
 """First word of the topics under which crawlers exchange the claims about hosts."""
 MAX_DUMP: Final = 1 << 20
@@ -81,7 +81,7 @@ class ClaimBook(BoundedDict[Key, Claim]):
         self.path_parts: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
         """The parts of paths about which there is a claim."""
         self.names: BoundedDict[Part, None] = BoundedDict(MAX_PATH_PARTS)
-        """The parameters about which there is one."""
+        """The parameters about which there is a claim."""
 
     def __setitem__(self, key: Key, claim: Claim) -> None:
         super().__setitem__(key, claim)
@@ -94,7 +94,7 @@ class ClaimBook(BoundedDict[Key, Claim]):
         parts[part] = None
 
     def _supports(self, part: Part) -> int:
-        """Return how many pages have spoken for a part, before it was a claim in force."""
+        """Return how many pages supported claims about a part, before one was in force."""
         claim = self.get(Key(ANYWHERE, part))
         return 0 if claim is None else claim.supports
 
@@ -114,22 +114,22 @@ class ClaimBook(BoundedDict[Key, Claim]):
         return next(filter(self.is_in_force, keys), None)
 
     def tested(self, key: Key) -> Key:
-        """Return the claim that counts the tests of one: the general one while it is in force."""
+        """Return the claim that counts a claim's tests: the general one while that is in force."""
         general = Key(ANYWHERE, key.part)
         return general if self.is_in_force(general) else key
 
     def summary(self, key: Key) -> Claim:
-        """Return a copy of a claim, with the tests of the one that counts them."""
+        """Return a copy of a claim, with the number of tests from the claim that counts them."""
         return replace(self[key], checks=self[self.tested(key)].checks)
 
     def has_seen(self, key: Key, page: Parts) -> bool:
-        """Return whether a part of a URL had no effect there at its value, or at many anywhere."""
+        """Return whether a part of a URL had no effect there, or with many values anywhere."""
         here, general = self[key], self[self.tested(key)]
         values = key.part.values(page)
         return all(here.covers((value,)) or general.is_free(value) for value in values)
 
     def note(self, key: Key, pair: Pair, *, speaks_for: bool) -> list[Change]:
-        """Note what a page says of a claim; return whether it begins or ends."""
+        """Note that a page supports or contradicts a claim; return claims that begin or end."""
         claim = self.get(key)
         if not speaks_for:
             ended = claim is not None and claim.contradict(pair)
@@ -139,9 +139,9 @@ class ClaimBook(BoundedDict[Key, Claim]):
         return [Change(key, claim, begins=True, pair=pair)] if begins else []
 
     def about(self, key: Key) -> Claim:
-        """Return a claim, which becomes the newest; a new one, if it is missing.
+        """Return a claim, which becomes the newest; make it if it is missing.
 
-        It takes the place of the one used longest ago that isn't in force, and was never.
+        A new claim replaces the one used longest ago that isn't in force, and never was.
         """
         if key not in self and len(self) >= self._most:
             idle = (

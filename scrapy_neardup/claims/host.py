@@ -1,6 +1,6 @@
-"""The URLs of one host: claims about them are learnt from verdicts, and map URLs onto known ones.
+"""The URLs of one host, and the claims about them, which are learnt from verdicts.
 
-Memory is some 300 kB, 2 MB at most; some 2 kB for a host of ten pages.
+A host takes some 300 kB of memory, 2 MB at most; with ten pages some 2 kB.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scrapy_neardup.claims.part import MAX_WHAT, PATTERN, SPENT, Part, differenc
 from scrapy_neardup.claims.urlparts import Parts
 
 MAX_TARGETS: Final = 4
-"""Maximum number of pages that all pages of an empty pattern repeat."""
+"""Maximum number of pages that all pages of a pattern may repeat for a claim about the pattern."""
 _CLAIM_BYTES: Final = 600
 _VALUE_BYTES: Final = 36
 
@@ -53,7 +53,7 @@ class Host:
         self._targets: BoundedDict[str, dict[int, None]] = BoundedDict(MAX_CLAIMS)
         """Pattern -> contents that its pages have repeated."""
         self._thirds: BoundedDict[int, None] = BoundedDict(MAX_CLAIMS)
-        """Contents that pages have repeated which claims map onto others."""
+        """Contents that pages have repeated although claims had predicted other contents."""
 
     @property
     def nbytes(self) -> int:
@@ -64,9 +64,9 @@ class Host:
     def find(self, page: Parts, acts: Callable[[Key], bool] = lambda _: True) -> Known | None:
         """Return the known page onto which claims in force map a URL, or None.
 
-        Claims about all pages of a pattern come first, if they act. A URL without the part that a
-        claim is about is an original, and mapped onto nothing by it: it may have links that
-        printed pages lack, or show another page than one with a parameter. O(parts).
+        Claims about all pages of a pattern come first, if they act. A claim maps no URL that lacks
+        its part: such an original may have links that printed pages lack, or show another page
+        than the URL with a parameter. O(parts).
         """
         if claimed := tuple(filter(acts, self.patterns(page))):
             return Known(claimed[:1], 0)
@@ -109,10 +109,10 @@ class Host:
         """Learn from a page that was judged, new or a duplicate.
 
         `content` is the 24-bit number of its content: its own if it is new, else that of the page
-        that it repeats, whose URL is `match`, if known. Return which claims begin or end, and the
-        claims in force that had mapped it onto a known page of the same content.
+        that it repeats, whose URL is `match`, if known. Return the claims that begin or end, and
+        the claims in force that had mapped it onto a known page of the same content.
         """
-        if self.knows(page) and not is_new:  # as a record that was dropped before it may be new
+        if self.knows(page) and not is_new:  # such as a record that was dropped before
             return [], ()
         if match is not None and (shown := self._known.shows(match)) is not None:
             content = shown
@@ -126,12 +126,12 @@ class Host:
             agrees |= other == content
             if (says := other == content) or (is_new and part not in spared):
                 pair = (page.url, without.url)
-                if without == page:  # the other one has the part
+                if without == page:  # the other page has the part
                     pair = (page.url, "") if match is None else (match.url, page.url)
                 changes += self._compare(page, part, without, pair, speaks_for=says)
         if found is not None and not (is_new or agrees or content in self._thirds):
-            # It repeats a third page: nothing would have been lost if it hadn't been requested.
-            # Each such page counts once, as many may stand for what isn't shown: a busy server.
+            # It repeats a third page, so nothing would have been lost without it. Each such page
+            # counts only once: many URLs may show one page in place of others (a busy server).
             self._thirds[content] = None
             pair = (page.url, "" if match is None else match.url)
             for key in used:
@@ -148,7 +148,7 @@ class Host:
         """Yield the known pages that a new page should show by claims in force: URL and content.
 
         `content` is the page's own. The URL was fetched, and differs in a single part if such a
-        one is known; None if it has another value of the part.
+        URL is known. It is None if it has another value of the part.
         """
         canonical, used = self.apply(page)
         spared = self._spared(page, used, content)
@@ -179,7 +179,7 @@ class Host:
         return changes
 
     def is_variant(self, page: Parts) -> bool:
-        """Return whether a URL differs from a known one in what had no effect elsewhere."""
+        """Return whether a URL differs from a known one only in a part without effect elsewhere."""
         canonical, used = self.apply(page)
         claims = (
             (self.claims.get(Key(ANYWHERE, part)), part.values(page))
@@ -195,9 +195,9 @@ class Host:
         return self._known.forget(page)
 
     def _compared(self, page: Parts, used: Iterable[Key]) -> Iterator[tuple[Part, Parts, int]]:
-        """Yield the parts in which alone a page differs from known ones, and what these show.
+        """Yield each part in which alone a page differs from a known one, and the known content.
 
-        With each the URL without the part. `page` is without the parts of the claims `used`.
+        With each comes the URL without the part. `page` is without the parts of the claims `used`.
         """
         parts = {key.part: page for key in used}
         for part in (*self.claims.path_parts, *parts_of(page)):
@@ -213,11 +213,11 @@ class Host:
                     yield part, page, with_part
 
     def _spared(self, page: Parts, used: Iterable[Key], content: int) -> set[Part]:
-        """Return the parts in force that a new page doesn't contradict, as another one is wrong.
+        """Return the parts in force that a new page doesn't contradict, because another is wrong.
 
-        Of several that together map it onto another content, those are wrong by which alone it
-        has a relative of another content; if there are none, the one that has ended most often
-        on this host, then the least tested one.
+        If several parts together map it onto another content, those are wrong by which alone it
+        differs from a page of another content. If there are none, the part is wrong that has ended
+        most often on this host, then the least tested one.
         """
         claims = {key.part: self.claims[self.claims.tested(key)] for key in used}
         if not claims:
@@ -244,10 +244,10 @@ class Host:
         *,
         speaks_for: bool,
     ) -> list[Change]:
-        """Note what a page and a relative of it say of the part in which alone they differ.
+        """Note whether a page and a relative show that the part in which alone they differ counts.
 
-        `without` is the URL without it, or the page's own if the relative has the part.
-        A page that repeats a third one says nothing: nothing is lost if it isn't fetched.
+        `without` is the URL without the part, or the page's own if the relative has it. A page
+        that repeats a third one is no evidence: nothing is lost if it isn't fetched.
         """
         changes: list[Change] = []
         for place in dict.fromkeys((ANYWHERE, *places(part, without))):
@@ -257,7 +257,7 @@ class Host:
         return changes
 
     def _compare_path(self, page: Parts, canonical: Parts, match: Parts) -> list[Change]:
-        """Begin to examine a part of the path by which a page differs from what it repeats."""
+        """Begin to examine a part of the path in which a page differs from the page it repeats."""
         without, _ = self.apply(match)
         part = difference(canonical, without)
         if part is None or part in self.claims.path_parts:
@@ -265,7 +265,7 @@ class Host:
         return self._compare(page, part, without, (page.url, without.url), speaks_for=True)
 
     def _of_pattern(self, page: Parts, content: int, match: str, *, is_new: bool) -> list[Change]:
-        """Learn whether the page's pattern only ever leads to a few pages."""
+        """Learn whether all pages of the page's pattern are the same few."""
         key = Key(page.pattern, Part(PATTERN))
         if page.query or len(key.place) > MAX_WHAT:
             return []
@@ -287,7 +287,7 @@ class Host:
         return changes
 
     def _forget_ended(self, changes: Iterable[Change]) -> None:
-        """Forget what claims have said of URLs if one of them ends."""
+        """Forget the contents that claims have predicted if one of them ends."""
         if any(not change.begins for change in changes):
             self._known.forget_derived()
 

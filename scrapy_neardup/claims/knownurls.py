@@ -1,7 +1,7 @@
 """The URLs of a host that are known, and the contents that they show.
 
-They are kept as hashes, eight bytes each: every URL under its own key and without each of its
-parameters, so that its relatives are found by some look-ups.
+They are kept as hashes, eight bytes each: every URL under its own key, and under a key without
+each of its parameters, so that its relatives are found by a few look-ups.
 """
 
 from __future__ import annotations
@@ -122,11 +122,11 @@ class KnownUrls:
         """Yield the contents of URLs that differ from a page in a part alone."""
         found = [self.shows(without)]
         if part.kind in {PARAMETER, PATH_PARAMETER}:
-            found.append(self._get(part.key(without)))  # of one with any value of the part
+            found.append(self._get(part.key(without)))  # any value of the part
         yield from dict.fromkeys(each for each in found if each is not None)
 
     def add(self, page: Parts, canonical: Parts, content: int) -> None:
-        """Note the content of a URL, and of it without the parts that have no effect."""
+        """Note the content of a URL, and of the URL without the parts that have no effect."""
         for each, table in {canonical: self._derived, page: self._fetched}.items():
             table.put(key_of(each), content)
             for part in parts_of(each):
@@ -140,7 +140,7 @@ class KnownUrls:
         return content
 
     def forget_derived(self) -> None:
-        """Forget what claims have said, as one of them has ended."""
+        """Forget the contents that claims have predicted, because one of them has ended."""
         self._derived.clear()
 
     def _get(self, key: int) -> int | None:

@@ -28,7 +28,7 @@ SEGMENT: Final = "segment"
 """An additional or replaced path segment: ``/print/``, ``/en_GB/`` for ``/en/``."""
 SLASH, CASE, WWW, SCHEME = "slash", "case", "www", "scheme"
 PATTERN, SPENT, LINKS = "pattern", "spent", "links"
-"""Everything in which URLs of a place differ."""
+"""All that differs between URLs of a place: three kinds of claims about all its pages."""
 
 _SENTENCES: Final = {
     PARAMETER: "?{what}=… has no effect",
@@ -72,7 +72,7 @@ class Part(NamedTuple):
         return sentence.format(what="=…&".join(self.what.split("&")), by=self.by)
 
     def without(self, parts: Parts) -> Parts:  # noqa: PLR0911  (one a kind)
-        """Return the URL without this part: the same for all URLs that differ in it alone."""
+        """Return the URL without this part, which all URLs share that differ only in the part."""
         match self.kind:
             case "parameter":
                 return parts.without(*self.what.split("&"))
@@ -94,9 +94,9 @@ class Part(NamedTuple):
                 return parts
 
     def values(self, parts: Parts) -> list[int]:
-        """Return a number for each value that a URL has for its parameters; none of other kinds.
+        """Return a number for each value of its parameters in a URL; none for other kinds.
 
-        Those of the n-th parameter are n modulo `MAX_NAMES`.
+        The numbers for the n-th parameter are n modulo `MAX_NAMES`.
         """
         given: Sequence[str] = ()
         if self.kind == PARAMETER:
@@ -111,10 +111,7 @@ class Part(NamedTuple):
         ]
 
     def key(self, parts: Parts) -> int:
-        """Return the key under which all URLs with this part are found that are `parts` without.
-
-        `parts` has the part no more.
-        """
+        """Return the key of all URLs that have this part, and without it are `parts`."""
         return key_of(parts, f"{self.kind} {self.what}")
 
 
@@ -139,7 +136,7 @@ def parts_of(page: Parts) -> list[Part]:
 
 
 def difference(page: Parts, other: Parts) -> Part | None:
-    """Return the part by which alone a page's URL differs from another one that lacks it.
+    """Return the part that a page's URL has and another URL lacks, if all else is equal.
 
     None if they differ in other ways, or in parameters. O(segments).
     """
@@ -155,7 +152,7 @@ def difference(page: Parts, other: Parts) -> Part | None:
 
 
 def _path(page: tuple[str, ...], other: tuple[str, ...]) -> Part | None:
-    """Return the part of a path that another one lacks, or has something else in its place."""
+    """Return the part of a path that another path lacks, or replaces."""
     if page == (*other, ""):
         return Part(SLASH)
     if tuple(map(str.lower, page)) == other:
@@ -168,7 +165,7 @@ def _path(page: tuple[str, ...], other: tuple[str, ...]) -> Part | None:
         end += 1
     old, new = page[start : len(page) - end], other[start : len(other) - end]
     if len(old) != 1 or len(new) > 1 or not old[0] or old[0].isdecimal():
-        return None  # numbers tell pages apart that are alike
+        return None  # numbers distinguish pages that are alike
     place = start if start <= end else -end - 1
     return Part(SEGMENT, old[0], new[0] if new else None, place)
 

@@ -19,7 +19,7 @@ MAX_PARAMETERS: Final = 16
 
 KEY_BITS: Final = 40
 VALUE_BITS: Final = 24
-"""Number of bits of a URL's key, and of what is known of it; a cell of 64 bits holds both."""
+"""Number of bits of a content's number; a cell of 64 bits holds it and the key of a URL."""
 
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 _ID_LENGTH: Final = 16
@@ -41,12 +41,12 @@ class Parts(NamedTuple):
     """The parameters as they are written (`parameters_of`), sorted."""
 
     @classmethod
-    @lru_cache(maxsize=256)  # several functions ask for the same URL
+    @lru_cache(maxsize=256)  # several functions need the same URL
     def of(cls, url: str) -> Self | None:
         """Return the parts of a URL, without user and fragment.
 
-        None for what isn't an http(s) URL, or exceeds the bounds of this module: no rule is learnt
-        from such a URL, and none applies to it. O(length).
+        None if it isn't an http(s) URL, or exceeds the bounds of this module: no claim is learnt
+        from such a URL, and none covers it. O(length).
         """
         if len(url) > MAX_LENGTH:
             return None
@@ -85,16 +85,16 @@ class Parts(NamedTuple):
 
     @property
     def section(self) -> str:
-        """The first folder of the path; none in ``/a-post/``, where that is the page's name."""
+        """The first folder of the path; none in ``/a-post/``, which is the page's name."""
         return generalized(self.segments[0]) if any(self.segments[1:]) else ""
 
     @property
     def pattern(self) -> str:
         """The pattern of the URL: ``/calendar/N/N/``, ``/shop/*?colour=&size=``.
 
-        Numbers and ids in the path are ``N``, names below the `section` ``*`` with their
-        extension; parameters count by their names. A segment that is repeated at once is one, with
-        a ``+``, and what is before it doesn't count: ``…/help+/``.
+        Numbers and ids in the path become ``N``, names below the `section` ``*`` with their
+        extension; only the names of parameters count. Equal segments in a row become one, with a
+        ``+``, and the path before them doesn't count: ``…/help+/``.
         """
         return _pattern(self)
 
@@ -128,7 +128,7 @@ def path_parameters(segments: Sequence[str]) -> list[str]:
 
 
 def key_of(parts: Parts, mark: str = "") -> int:
-    """Return the key of a URL in a `HashTable`; each `mark` gives another one."""
+    """Return the key of a URL in a `HashTable`; each `mark` gives another key."""
     scheme, www, host, segments, query = parts
     path = "/".join(segments)
     text = "\n".join((mark, scheme, www, host, path, *query))
@@ -136,6 +136,6 @@ def key_of(parts: Parts, mark: str = "") -> int:
 
 
 def generalized(segment: str) -> str:
-    """Return ``N`` for a number or an id, else the segment of a path, or the name."""
+    """Return ``N`` for a number or an id, otherwise the segment or name unchanged."""
     is_number = segment.isdecimal() and segment.isascii()
     return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment

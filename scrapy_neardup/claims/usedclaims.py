@@ -154,7 +154,7 @@ def deny_patterns(
 ) -> tuple[list[str], list[UsedClaim], list[UsedClaim]]:
     """Return regular expressions of URLs whose pages other URLs show, too.
 
-    An expression leaves out the values of a parameter with which the crawl met another page. Also
+    An expression excludes the values of a parameter with which the crawl met another page. Also
     return the claims that no expression can express, and those left out because the crawl met a
     page only under an address that they cover: such a page may have links that no other page has.
     `pages` maps the URLs of the crawl to whether their pages were new.
@@ -184,10 +184,10 @@ def _known(pages: Iterable[tuple[str, bool]]) -> dict[Parts, bool]:
 
 
 def _others(claim: UsedClaim, known: dict[Parts, bool]) -> list[Parts]:
-    """Return the new pages that have another value than those with which a claim was found true.
+    """Return the new pages whose value of the parameter the claim doesn't cover.
 
-    The pages without the part were new, too. Audits don't have the values of a claim
-    (`Claim.covers`), so they are those of pages that repeat others.
+    The pages without the part were new, too. Audits don't have the values that a claim covers
+    (`Claim.covers`), so the values of pages that repeat others are taken.
     """
     part, found_true = claim.key.part, Claim()
     if part in ALL:
@@ -217,7 +217,7 @@ def _is_alone(claim: UsedClaim, page: Parts, known: dict[Parts, bool]) -> bool:
 
 
 MAX_VALUES: Final = 20
-"""Maximum number of values of a parameter that an expression leaves out."""
+"""Maximum number of values of a parameter that an expression excludes."""
 
 _NAMES: Final = {
     PARAMETER: r"\?(?:[^#]*[&;])?{what}(?:[=&;#]|$)",
@@ -228,7 +228,7 @@ _NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
 
 
 def _expression(part: Part, place: str, but: Sequence[str] = ()) -> str | None:
-    """Return the regular expression of the paths that a claim covers, `but` for some values."""
+    """Return the regular expression of the paths that a claim covers, except the values `but`."""
     if "+" in place or "…" in place:
         return None
     path, _, query = place.partition("?")

@@ -77,7 +77,7 @@ class Verbs(click.Group):
         except KeyboardInterrupt:
             raise Interrupted("Interrupted.") from None
         except BrokenPipeError:
-            raise  # click ends quietly: the reader of our output has closed it
+            raise  # click ends quietly: the reader of our output has closed the pipe
         except (NeardupError, OSError) as error:
             raise failure(error) from error
         except click.UsageError as error:
@@ -107,7 +107,7 @@ def main() -> None:
 
     Results go to standard output, progress and summaries to standard error.
 
-    Exit status: 0 it worked, 1 something failed at run time (a store went away, the
-    reader of a pipe left), 2 an option or an input can't be used; the message names it, 130 it
-    was interrupted (Ctrl-C; a second one ends it at once).
+    Exit status: 0, it worked; 1, something failed at run time (a store went away, the reader of a
+    pipe left); 2, an option or an input can't be used, and the message names it; 130, it was
+    interrupted (Ctrl-C; a second one ends it at once).
     """

@@ -27,9 +27,9 @@ def changes(given: flags.Given) -> None:
     """Compare two crawls page by page: which pages and lines are new, gone or changed.
 
     OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
-    JSON line is printed for each page that isn't unchanged, and a summary on standard error. Where
-    both audits hold texts (NEARDUP_AUDIT_TEXT) lines are compared, without those that a crawl
-    found to change with each response, else fingerprints.
+    JSON line is printed for each page that is new, gone or changed, and a summary on standard
+    error. If both audits have texts (NEARDUP_AUDIT_TEXT), lines are compared, except those that a
+    crawl found to change with each response; otherwise fingerprints.
 
     \b
     Example:
@@ -50,8 +50,8 @@ def changes(given: flags.Given) -> None:
     click.echo(f"Pages: {said}", err=True)
     if by_fingerprint:
         click.echo(
-            f"Of {by_fingerprint:,} of them only fingerprints could be compared: an estimate,"
-            " which doesn't show small changes; NEARDUP_AUDIT_TEXT = True puts texts into an"
+            f"{by_fingerprint:,} of them have no texts, so only fingerprints were compared,"
+            " which don't show small changes. NEARDUP_AUDIT_TEXT = True puts texts into an"
             " audit",
             err=True,
         )
@@ -60,7 +60,7 @@ def changes(given: flags.Given) -> None:
 _WHAT = "a line of an audit (the setting NEARDUP_AUDIT) or of scan"
 
 Changing = dict[str, set[str]]
-"""Place -> the DOM paths whose text is another one in each response."""
+"""Place -> the DOM paths whose text changes with each response."""
 
 
 def _changing(*audits: str) -> Changing:

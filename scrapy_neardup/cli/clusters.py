@@ -99,7 +99,9 @@ def clusters(given: flags.Given) -> None:
         raise click.UsageError("name either pages to compare, or files of --pairs")
     if given.pair_files:
         if given.rule == "longest-text":
-            raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
+            raise click.UsageError(
+                "--canonical longest-text needs pages, and --pairs have no texts"
+            )
         flags.refuse_given("--pairs", _OF_PAGES)
     else:
         # Errors of options come before hours of reading.
@@ -142,7 +144,7 @@ def _clustered(read: Iterable[Hashes], given: flags.Given, work: Workers) -> Int
 
 
 def _features(shingles: Hashes, kind: Filter) -> Hashes:
-    """Return a page's features; those of a page without text match no other page."""
+    """Return a page's features; for a page without text, features that match no other page."""
     if len(shingles):
         return kind.features_of(shingles)[None]
     return np.frombuffer(token_bytes(8 * kind.features), np.uint64)[None]

@@ -93,7 +93,7 @@ def rows_to(path: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
 
             def write(row: Mapping[str, Any]) -> None:
                 file.write(json.dumps(row) + "\n")
-                if path == "-":  # who reads it may wait for each row
+                if path == "-":  # a reader of standard output may wait for each row
                     file.flush()
 
             yield write

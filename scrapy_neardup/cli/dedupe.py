@@ -54,14 +54,16 @@ _unit_options = flags.together(*(
 @flags.setting_option("features")
 @flags.setting_option(
     "min_resemblance",
-    help="Minimum resemblance of a removed document to the one kept for it, above 0, up to 1.",
+    help="Minimum resemblance of a removed document to the kept one that it repeats, above 0,"
+    " up to 1.",
 )
 @click.option(
     "--keep",
     metavar="RULE",
     default="first",
-    help="Which of several is kept: first, longest, shortest-url, newest or newest:COLUMN, or the"
-    " one with the largest number in a COLUMN; -COLUMN for the smallest.",
+    help="Which of several similar documents is kept: first, longest, shortest-url, newest or"
+    " newest:COLUMN, or the one with the largest number in a COLUMN; -COLUMN for the"
+    " smallest.",
 )
 @flags.shingle_size_option
 @flags.setting_option("text")
@@ -105,7 +107,7 @@ _unit_options = flags.together(*(
 @flags.progress_option
 @flags.pass_given
 def dedupe(given: flags.Given) -> None:
-    """Write the documents of each INPUT without those that repeat another one.
+    """Write the documents of each INPUT, except those that repeat another one.
 
     INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
     Arrow, Feather, folders saved by Hugging Face's datasets, JSON lines or arrays, CSV, WARC,
@@ -114,13 +116,11 @@ def dedupe(given: flags.Given) -> None:
     removed ones are listed in its folder _removed. The counts are printed, and written to its file
     _summary.json.
 
-    \b
-    {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}
-    id, row        the removed document, and its row, line or record in its file, from 0
-    of             the document that is kept for it
-    of_file        its file, and of_row its row
-    resemblance    of the two documents
-    reason         equal: it has the same words; similar: it resembles the other one
+    \b {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason":
+    ...} id, row        the removed document, and its row, line or record in its file, from 0 of
+    the document that is kept instead of_file        its file, and of_row its row resemblance    of
+    the two documents reason         equal: it has the same words; similar: it resembles the other
+    one
 
     \b
     Examples:
@@ -147,7 +147,7 @@ def dedupe(given: flags.Given) -> None:
             else:
                 run["existing"] = given.existing
                 summary = job.dedupe(given.inputs, given.output, options, **run)
-    except PausedError as paused:  # the job goes on in another turn
+    except PausedError as paused:  # a later call goes on with the job
         click.echo(json.dumps({"paused": str(paused)}))
         return
     line.done(summary.documents, "documents")
@@ -164,7 +164,7 @@ def _turn(shard: str | None, *, merge: bool) -> ShardTurn | None:
         return ShardTurn(0, 1) if merge else None
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise click.BadParameter(f"{shard!r} is not K/N, as 3/64, with K from 1 to N")
+        raise click.BadParameter(f"{shard!r} is not K/N, such as 3/64, with K from 1 to N")
     return ShardTurn(int(found[1]), int(found[2]))
 
 
@@ -180,7 +180,7 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
     numbers = {unit: number for unit in _UNITS if (number := getattr(given, unit)) is not None}
     if not numbers:
         if wrong := flags.among({"per_host", "but_first", "mark"}):
-            raise click.UsageError(f"{wrong[0]} needs --lines or the like")
+            raise click.UsageError(f"{wrong[0]} needs --lines, --paragraphs or --substrings")
         return None
     if len(numbers) > 1:
         raise click.UsageError("use only one of --lines, --paragraphs and --substrings")

@@ -35,7 +35,7 @@ def doctor(given: flags.Given) -> None:
     it was set, the reactor, whether the store can be reached, and what the store holds. With
     SPIDER its custom_settings count, too. Nothing is fetched or changed.
 
-    Each compiled function is tried on its example. If something needs to be done, it is printed
+    Each compiled function is tried on its example. If something is wrong, the remedies are printed
     last, and the exit status is 1.
 
     \b
@@ -52,7 +52,7 @@ def doctor(given: flags.Given) -> None:
     if findings:
         click.echo("\nTo be done")
     elif given.project or given.spider:
-        click.echo("\nNothing is to be done.")
+        click.echo("\nNothing needs to be mended.")
     for number, (problem, remedy) in enumerate(findings, 1):
         click.echo(f"  {number}. {escaped(problem)}\n     -> {escaped(remedy)}")
     if findings:
@@ -86,7 +86,7 @@ def _installed(findings: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     try:
         slow = tried()
     except Exception as error:  # noqa: BLE001  (of whatever class)
-        findings.append((f"no crawl will start, as importing raises {error!r}", again))
+        findings.append((f"no crawl will start, because importing raises {error!r}", again))
         slow = ["it can't be imported"]
     findings += [
         (f"pure Python does the work of the compiled {name}: {why}", again)

@@ -30,7 +30,7 @@ def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
 
 
 def pass_given(function: Callable[[Given], None]) -> Callable[..., None]:
-    """Make a verb of a function of what is given for its options."""
+    """Make a verb from a function that takes the given values of its options as one object."""
 
     @wraps(function)
     def verb(**values: Any) -> None:
@@ -47,7 +47,7 @@ _READ = (
 
 
 def _check_files(values: Mapping[str, Any]) -> None:
-    """Raise a `ConfigurationError` for files that can't be read, or written, as they are named."""
+    """Raise a `ConfigurationError` if a named file can't be read or written."""
     given = [values[name] for name in _READ if name in values]
     paths = [path for each in given for path in ((each,) if isinstance(each, str) else each)]
     if paths.count("-") > 1:
@@ -224,7 +224,7 @@ def setting_option(
         multiple=kind.is_list,
         required=required,
         help=sentence + " May be repeated." * kind.is_list,
-        envvar=option.setting if name == "hash_key" else None,  # others see a command line
+        envvar=option.setting if name == "hash_key" else None,  # others can read a command line
         show_envvar=True,
     )
 

@@ -25,11 +25,11 @@ from scrapy_neardup.offline.joins.reference import Filters
 from scrapy_neardup.offline.readers.corpus import Corpus
 
 _VALUES = {"jaccard": "resemblance", "hamming": "distance"}
-"""Measure -> name of its values in the output, where that isn't its own."""
+"""Measure -> name of its values in the output, if it differs from the measure's name."""
 _WHOLE = {"overlap", "hamming"}
 """Measures whose values are whole numbers."""
 _UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm"}}
-"""Measure -> options that it doesn't use; others only have no distance."""
+"""Measure -> options that it doesn't use. All others don't use the distance."""
 
 
 @click.command()
@@ -96,16 +96,15 @@ _UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm"}}
 def join(given: flags.Given) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    The result is exact: pages are compared by hashes of all their shingles.
-    INPUTs are those of scan. A page without text (empty, or not HTML) resembles no page. A shingle
-    takes 100 bytes; if --memory is too small for a collection, groups of pages that may resemble
-    each other are joined one after the other. The verb pairs joins fingerprints by Hamming
-    distance.
+    The result is exact: pages are compared by hashes of all their shingles. INPUTs are those of
+    scan. A page without text (empty, or not HTML) resembles no page. A shingle takes 100 bytes; if
+    --memory is too small for a collection, groups of pages that may resemble each other are joined
+    one after the other. To join fingerprints by Hamming distance, use pairs.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
     a, b   URL or path; without --existing, a comes before b; with it, b is the existing one;
-           for containment, a is what b contains
+           for containment, b contains a
     x      exact; with another --measure the key is its name, and "distance" for hamming
 
     \b
@@ -138,7 +137,7 @@ def join(given: flags.Given) -> None:
 
 
 def _checked(given: flags.Given) -> Shingles:
-    """Return what makes of a text the hashes that are compared, if the options fit together."""
+    """Return the function that makes hashes of a text, if the options fit together."""
     flags.refuse_given(f"--measure {given.measure}", _UNUSED.get(given.measure, {"distance"}))
     if given.measure != "hamming":
         open_measure(cast("MeasureName", given.measure), given.threshold)

@@ -52,7 +52,7 @@ def pairs(given: flags.Given) -> None:
 
     INPUTs are those of pack. The rows of several INPUTs are numbered consecutively, those of a
     packed file in the order of the fingerprints. Two million fingerprints of the INPUTs are in
-    memory at a time, and the rest is streamed, so make the larger collection --existing.
+    memory at a time, and the rest is streamed. So name the larger collection with --existing.
 
     \b
     {"a": ..., "b": ..., "distance": n}

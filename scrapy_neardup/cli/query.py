@@ -19,7 +19,7 @@ from scrapy_neardup.offline.readers.files import FoundPage, content_of
 from scrapy_neardup.stores.packfile import MAGIC
 
 Answers = Iterator[tuple[str, list[dict[str, Any]]]]
-"""Names of pages that are asked for, and pages of the collection like them, as printed."""
+"""Names of the queried pages, each with the pages of the collection like it, as printed."""
 
 
 @click.command()
@@ -53,9 +53,10 @@ Answers = Iterator[tuple[str, list[dict[str, Any]]]]
 def query(given: flags.Given) -> None:
     """Print the pages of a collection that are most like each page of the INPUTs, or a text.
 
-    All shingles of all pages of a collection are compared, so the result is exact. A packed file
-    opens at once. There, fingerprints within --max-distance bits are found; with
-    --min-resemblance also pages that share a min-wise feature, by their sketches.
+    All shingles of all pages of a collection are compared, so the result is exact. In a packed
+    file, which opens at once, only fingerprints within --max-distance bits are found. With
+    --min-resemblance, pages that share a min-wise feature are found, too, and compared by
+    sketches.
 
     \b
     {"query": ..., "page": ..., "resemblance": r}
@@ -63,7 +64,7 @@ def query(given: flags.Given) -> None:
     query        the page of the INPUTs, null for --like
     page         URL or path of a page like it, nearest first; in a packed file its URL,
                  else its page id, else its row number from 0
-    resemblance  exact; of pages in a packed file estimated
+    resemblance exact; for pages of a packed file, estimated
 
     \b
     Examples:
@@ -72,12 +73,14 @@ def query(given: flags.Given) -> None:
       scrapy-neardup query - --in archive.pack --max-distance 3 < pages.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(given.inputs) == (given.like is not None):
-        raise click.UsageError("name either pages to ask for, or a text with --like")
+        raise click.UsageError("name either pages to search for, or a text with --like")
     if isnan(given.min_resemblance):
         raise click.UsageError("--min-resemblance must be from 0 to 1, not nan")
     packed = [*filter(_is_packed, given.collection)]
     if packed and len(given.collection) > 1:
-        raise click.UsageError("a packed file is asked alone: pack several into one")
+        raise click.UsageError(
+            "a packed file can't be searched together with others: pack several into one"
+        )
     columns = flags.columns_of(given)
     asked = (
         Corpus(given.inputs, columns)

@@ -39,8 +39,8 @@ def rules(given: flags.Given) -> None:
     AUDIT is a file of NEARDUP_AUDIT, or of try --audit. A STORE such as sqlite:neardup.db has the
     claims that its crawlers have learnt.
 
-    Each claim has the number of requests that it covers, that weren't made, and that have tested
-    it. The format deny leaves out a claim if the crawl met a page only under an address that the
+    Each claim has the numbers of requests that it covers, that weren't made, and that have tested
+    it. The format deny leaves out a claim if the crawl found a page only under an address that the
     claim covers, because such pages may have links that no other page has.
 
     \b
@@ -68,12 +68,12 @@ def rules(given: flags.Given) -> None:
         else:
             patterns, left, needed = usedclaims.deny_patterns(found, pages_met)
             _tell_left("regular expressions can't express it", left)
-            _tell_left("pages were met by such addresses alone", needed)
+            _tell_left("some pages were found only under such addresses", needed)
             results.write(json.dumps(patterns, indent=2) + "\n")
 
 
 Met = list[tuple[str, bool]]
-"""The URLs of the pages that were met, each with whether its page was new."""
+"""The URLs of the crawled pages, each with whether its page was new."""
 
 
 def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
@@ -103,4 +103,4 @@ def _text(found: Sequence[UsedClaim]) -> str:
 
 def _tell_left(why: str, left: Sequence[UsedClaim]) -> None:
     for each in left:
-        click.echo(f"Left out, as {why}: {escaped(f'{each.host}: {each.key}')}", err=True)
+        click.echo(f"Left out, because {why}: {escaped(f'{each.host}: {each.key}')}", err=True)

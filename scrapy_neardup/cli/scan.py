@@ -157,8 +157,8 @@ _IN_FLIGHT = 64
 def load(given: flags.Given) -> None:
     """Put the pages of each INPUT into a store, so that a crawl knows them from its start.
 
-    INPUTs are those of scan. Options named like settings must have the crawl's values; a store
-    made with others refuses them.
+    INPUTs are those of scan. Options that are also settings must have the values of the crawl; a
+    store that was made with other values refuses them.
 
     A page that is already in the store counts as seen and changes nothing, so you may repeat a
     load, for example one that was interrupted.
@@ -197,7 +197,8 @@ def load(given: flags.Given) -> None:
 async def _loaded(pages: Iterable[scanning.Analysed], detector: Detector) -> Counter[Decision]:
     """Judge `pages` at the same time, and confirm the new ones.
 
-    Exactly one of two near-duplicates of a batch is kept; across a network it may be either.
+    Exactly one of two near-duplicates of a batch is kept. With a store on a network, either may
+    be.
     """
     verdicts = await asyncio.gather(*(scanning.judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)

@@ -48,7 +48,10 @@ def _asked(uri: str, ask: Callable[[Admin], Awaitable[Answer]]) -> Answer:
 def _report(uri: str, namespace: str) -> NamespaceReport:
     report = _asked(uri, lambda admin: admin.report(namespace))
     if report is None:
-        raise Unusable(f"--namespace {namespace!r} isn't there; without it, stats lists them")
+        raise Unusable(
+            f"--namespace {namespace!r}: the store has no such namespace; without it,"
+            " stats lists all"
+        )
     return report
 
 

@@ -65,8 +65,8 @@ def try_(given: flags.Given) -> None:
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
     The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
-    user agent, and waits between requests. It writes a report, which also lists the addresses that
-    are linked only from pages that would be dropped, and prints a summary.
+    user agent, and waits between requests. It prints a summary and writes a report, which also
+    lists the addresses to which only pages link that would be dropped.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def try_(given: flags.Given) -> None:
         raise click.UsageError("Missing argument 'URL', or the option --project.")
     if given.audit is not None and Path(given.audit).exists():
         raise ConfigurationError(
-            f"--audit: {given.audit} exists; a trial's audit is a file of its own"
+            f"--audit: {given.audit} exists; name a new file for the trial's audit"
         )
     report = Path(given.path)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
@@ -98,7 +98,7 @@ def try_(given: flags.Given) -> None:
         try:
             trial = crawl(terms)
         except ConfigurationError as error:
-            raise Unusable(str(error)) from error  # settings are called as they are given here
+            raise Unusable(str(error)) from error  # names settings as they are given
         line.done(trial.pages, "pages")
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(

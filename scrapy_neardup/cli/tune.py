@@ -38,15 +38,14 @@ def tune(given: flags.Given) -> None:
     INPUTs are those of scan. Each configuration judges all pages in order, as a crawl would. All
     pages are then compared exactly, as by join. A page is a duplicate if an earlier page has a
     resemblance of at least 0.9; a dropped page is lost content if no earlier page has 0.8. A line
-    that most pages of a folder share counts as one word; elements named as navigation count as
-    none.
+    that most pages of a folder share counts as one word; elements named as navigation don't count.
 
     It recommends the defaults, except in two cases. First, other settings find more, beyond the
-    interval of the defaults' recall, lose no more pages, and are no less precise. Second, the
-    defaults lose more than one drop in a hundred, and other settings fewer. It warns if even the
-    best settings lose more, and lists dropped pages that differ only in numbers or a few words,
-    because only you know whether they are copies. The intervals are for other pages of such a
-    site, and hold for 95 sets of them of 100; a group of similar pages is one observation.
+    interval of the defaults' recall, lose no more pages, and are no less precise. Second, more
+    than one in a hundred drops of the defaults loses content, and other settings lose less. It
+    warns if even the best settings lose more. It lists dropped pages that differ only in numbers
+    or a few words, because only you know whether they are copies. The intervals say what to expect
+    of other pages of such a site (confidence 95 %); a group of similar pages is one observation.
 
     \b
     Examples:
@@ -63,8 +62,8 @@ def tune(given: flags.Given) -> None:
     measured = measure(found, line.update)
     if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):
         raise InputError(
-            f"of {counted(len(measured.names), 'page')} none repeats another: there is nothing to"
-            " tune; give more pages"
+            f"none of {counted(len(measured.names), 'page')} repeats another, so there is"
+            " nothing to tune: give more pages"
         )
     line.done(len(measured.names), "pages")
     click.echo("\n".join(_table(measured, chosen(measured.outcomes))))
@@ -114,7 +113,7 @@ def _warnings(measured: Measured, choice: Outcome) -> list[str]:
     if choice.loses_content:
         lines.append(
             f"{choice.lost:,} of {choice.dropped:,} drops lose content. NEARDUP_DENY names pages"
-            f" that are never dropped, {KEEPS_THEM} keeps all that differ."
+            f" that are never dropped; {KEEPS_THEM} keeps all pages that differ."
         )
     sizes = Counter(choice.matches.tolist())
     groups = sorted(choice.differences.items(), key=lambda item: -sizes[item[0]])

@@ -1,4 +1,4 @@
-"""The Scrapy side: which responses are judged, and what follows from a verdict.
+"""The Scrapy side: which responses are judged, and what happens after a verdict.
 
 `scrapy_neardup.judge` does the judging. A page that can't be judged is delivered. The way of a
 response::
@@ -13,8 +13,8 @@ response::
                                  for it again
 
 Both middlewares of a crawler share one `session.Session`. One `pagestate.Visit` goes with the page
-from its response to the end of its callback. `experiments` asks a site by requests of its own, and
-withholds others; `verbs` is what the command does with Scrapy projects.
+from its response to the end of its callback. `experiments` makes additional requests, and
+withholds others; `verbs` has the commands that use Scrapy projects.
 """
 
 from typing import Final
@@ -23,7 +23,8 @@ VERDICT_KEY: Final = "neardup"
 """Key of ``response.meta`` that holds the page's `Verdict`."""
 
 SKIP_KEY: Final = "neardup_skip"
-"""Key of ``request.meta``; True: the page isn't judged; ``"all"``: nor are its descendants."""
+"""Key of ``request.meta``; True: the page isn't judged; ``"all"``: its descendants aren't
+either."""
 
 KEEP_KEY: Final = "neardup_keep"
 """Key of ``request.meta``; True: the page is delivered even if it is a near-duplicate."""

@@ -1,9 +1,9 @@
 """The action for a near-duplicate, and the reasons to deliver one anyway.
 
 A near-duplicate is delivered anyway if it is one of the first of its group (`crawl.groups`), if it
-is a start request or has `KEEP_KEY`, if its callback hasn't seen the page that it repeats, if it
-was dropped before and is requested again, or if that page isn't processed in time
-(`crawl.pending`).
+is the page of a start request or has `KEEP_KEY`, if its callback hasn't seen the page that it
+repeats, if it was dropped before and is requested again, or if the page that it repeats isn't
+processed in time (`crawl.pending`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ REMEMBERED_DROPS = 65_536
 requested again."""
 
 REMEMBERED_PAGES = 262_144
-"""Maximum number of pages of a crawl whose callbacks are remembered, or, where ``NEARDUP_SEEN``
-drops pages of an earlier crawl, that are told from these; 30 MB each."""
+"""Maximum number of pages whose callbacks are remembered (30 MB). If ``NEARDUP_SEEN`` drops pages
+of an earlier crawl, as many pages of this crawl are remembered, too (30 MB)."""
 
 
 LOOK_KEY = "_neardup_look"
-"""Key of ``request.meta``: the page was dropped, and is requested again for its links alone."""
+"""Key of ``request.meta``: the page was dropped, and is requested again only for its links."""
 
 PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
@@ -63,18 +63,20 @@ class Case:
     names: set[str]
     """The names of parameters of its new links."""
     patterns: set[tuple[Key, str, str]]
-    """Their patterns, each with the claim and the callback."""
+    """The patterns of its new links, each with the claim and the callback."""
     leads: bool
-    """Whether half of its links are new; then it isn't a copy of a page with known links."""
+    """Whether at least half of its links are new; then it isn't a copy of a page with known
+    links."""
     is_drawn: bool
     """Whether the page was drawn from those that aren't asked."""
     is_due: bool
-    """Whether it was requested again for its links; others of these have none, and outvote it."""
+    """Whether it was requested again for its links. Two of them are then made in any case, because
+    such pages without new links confirm the claim."""
     found: dict[str, Request] = field(default_factory=dict)
 
 
 def callback_of(request: Request, spider: Spider | None) -> str:
-    """Return the name of a request's callback, or of its rule's, and arguments that are flags."""
+    """Return the name of a request's callback, or of its rule's, with the arguments that are bool."""
     callback: Any = request.callback
     arguments = request.cb_kwargs
     if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
@@ -88,7 +90,8 @@ def callback_of(request: Request, spider: Spider | None) -> str:
 class Callbacks:
     """The callbacks that a crawl's pages were delivered to, each of them a bit.
 
-    What only others have seen is no repetition. Pages of other crawls count as seen by all.
+    A page that only other callbacks have seen isn't repeated. Pages of other crawls count as seen
+    by all callbacks.
     """
 
     def __init__(self, spider: Spider | None) -> None:
@@ -104,7 +107,7 @@ class Callbacks:
     def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
         """Note that a request's callback sees a page; return whether it has seen it before.
 
-        `unknown` are the bits of those that have seen a page that this crawl hasn't met.
+        `unknown` are the bits of a page that this crawl hasn't met.
         """
         bit, (_, seen) = self._bit(request), self.state
         before = seen.get(page_id, unknown)
@@ -118,7 +121,7 @@ class Callbacks:
         return page_id in seen
 
     def failed(self, request: Request, page_id: int) -> None:
-        """Note that a request's callback has failed with a page: it gets the next one like it."""
+        """Note that a request's callback has failed with a page: it gets the next page like it."""
         _, seen = self.state
         seen[page_id] = seen.get(page_id, -1) & ~self._bit(request)
 
@@ -144,10 +147,10 @@ class Actions:
         self._judged: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
-        """Return one of `catalogue.ACTIONS`, or why the page is kept.
+        """Return one of `catalogue.ACTIONS`, or one of `KEPT`.
 
-        `earlier` is what was in the request's meta: the verdict on another response, or the page
-        id of a near-duplicate, where the request asks for the same page again.
+        `earlier` is what was in the request's meta: the verdict on another response, or, if the
+        request is for the same page again, the page id of a near-duplicate.
         """
         if not verdict.is_duplicate:
             if verdict.decision is not UNJUDGED:
@@ -195,7 +198,8 @@ class Actions:
 
         ``NEARDUP_PRIORITY_ADJUST`` for a near-duplicate with equal text, and a share of it for
         others, down to 0 at the resemblance that near-duplicates need, or at
-        ``NEARDUP_DEPRIORITIZE_FROM`` if that is lower. New pages are treated alike.
+        ``NEARDUP_DEPRIORITIZE_FROM`` if that is lower. The same holds for new pages near another
+        page.
         """
         if action == DEPRIORITIZE:
             match = verdict.match if verdict.rule in _BY_RESEMBLANCE else None
@@ -214,7 +218,7 @@ class Actions:
     async def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped, and close its browser page, if it has one."""
         if request.errback is not None:
-            # It may schedule the request again without its meta.
+            # The errback may schedule the request again without its meta.
             self._dropped[page_id] = None
         for key in PAGE_KEYS & request.meta.keys():
             from scrapy_neardup.crawl.browserpages import close_browser_page  # noqa: PLC0415

@@ -26,7 +26,7 @@ class Addon:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build the add-on; a crawl whose settings name it elsewhere ends at its start."""
+        """Build the add-on; a crawl that names it in another setting ends at its start."""
         addon = cls()
         crawler.signals.connect(refuse_misplaced, signals.engine_started)
         crawler.signals.connect(addon._start, signals.engine_started)
@@ -36,7 +36,7 @@ class Addon:
         """Register the middlewares; raise `NotConfigured` if ``NEARDUP_ENABLED`` is False."""
         if not enabled(settings):
             raise NotConfigured
-        try:  # here: whatever keeps them from being imported is raised when the crawl starts
+        try:  # imported here, so that an error of the import is raised when the crawl starts
             from scrapy_neardup.crawl.middlewares import HALVES  # noqa: PLC0415
         except Exception as error:  # noqa: BLE001  (raised here it would be a traceback)
             self._error = error
@@ -56,7 +56,7 @@ class Addon:
             await refuse(
                 sender,
                 ConfigurationError(
-                    "DOWNLOADER_MIDDLEWARES and SPIDER_MIDDLEWARES switch off what the add-on has "
-                    "put there; remove these entries, or set NEARDUP_ENABLED = False"
+                    "DOWNLOADER_MIDDLEWARES and SPIDER_MIDDLEWARES switch off the middlewares"
+                    " of the add-on; remove these entries, or set NEARDUP_ENABLED = False"
                 ),
             )

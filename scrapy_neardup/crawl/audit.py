@@ -5,19 +5,21 @@ crawls may share a file. A disk that is full ends the audit, never the crawl.
 
 A verdict's line has the keys of the ``scan`` command's output (``page``, ``verdict``, ``reason``,
 ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and ``time``, ``id``,
-``of_id``, ``action``, ``title`` and ``headings``; of a near-duplicate ``found``, ``learnt`` and
-``threshold`` (as in `Verdict`); of a dropped or flagged page ``links``; and, if asked, ``text``,
-the judged text as zlib-compressed UTF-8 in base64, ``paths``, packed in the same way, the DOM path
-of each of its lines in four hexadecimal digits, and ``omitted``, ranges of its characters that
-count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
-a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
-was withdrawn later, ``differ`` says how the pages of a group differ
-(`scrapy_neardup.report.differences`), ``skipped`` is a request that ``NEARDUP_URLS`` didn't make,
-``claim`` is a claim in force at the end, ``refetched`` a page that was requested twice:
-``selectors`` has the parts that the two responses showed in their own ways, ``changing`` the
-numbers of the DOM paths that are known from then on to change with each response on pages of that
-``place`` (`scrapy_neardup.report.crawldiff.place`). ``experiment`` says what else the crawl has
-asked, what that showed and what followed; its ``kind`` is ``links``, ``probe`` or ``claim``.
+``of_id``, ``action``, ``title`` and ``headings``. A near-duplicate also has ``found``, ``learnt``
+and ``threshold`` (as in `Verdict`), a dropped or flagged page ``links``. With texts there are
+``text``, the judged text as zlib-compressed UTF-8 in base64; ``paths``, packed in the same way,
+the DOM path of each of its lines in four hexadecimal digits; and ``omitted``, ranges of its
+characters that count less or not at all, each with the reason. The other lines have an ``event``:
+
+- ``begun`` opens a crawl (`about_crawl`).
+- ``orphaned`` lists pages that were dropped as duplicates of a page that was withdrawn later.
+- ``differ`` says how the pages of a group differ (`scrapy_neardup.report.differences`).
+- ``skipped`` is a request that wasn't made, ``claim`` a claim in force at the end.
+- ``refetched`` is a page that was requested twice. ``selectors`` has the parts that differed,
+  ``changing`` the numbers of the DOM paths that are now known to change with each response on
+  pages of that ``place`` (`scrapy_neardup.report.crawldiff.place`).
+- ``experiment`` is another request, what it showed and what followed; its ``kind`` is ``links``,
+  ``probe`` or ``claim``.
 """
 
 from __future__ import annotations
@@ -111,12 +113,12 @@ class AuditFile:
         self._append(line | {key: value for key, value in more.items() if value is not None})
 
     def event(self, event: str, **keys: Any) -> None:
-        """Append a line about something else than a page."""
+        """Append a line about something other than a page."""
         self._append({"time": _now(), "event": event, **keys})
 
     def refetched(self, url: str, bodies: tuple[bytes, bytes], *, changing: Iterable[int]) -> None:
         """Append the differences of two responses to one request, and all known changes."""
-        # Trees of our own: the spider may change those of its pages meanwhile.
+        # Parsed again, because the spider may change the trees of its pages meanwhile.
         selectors = changed_selectors(*map(parse_html, bodies))
         self.event(
             "refetched",

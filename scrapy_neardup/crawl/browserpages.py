@@ -1,7 +1,7 @@
 """Browser pages that a download handler leaves open for the callback.
 
-A dropped page has no callback, and once ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open
-the handler sends no further request.
+A dropped page reaches no callback that would close it, and once
+``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open the handler sends no further request.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CLOSE_SECONDS = 10.0
 async def close_browser_page(request: Request, key: str) -> None:
     """Close the browser page that ``request.meta[key]`` holds.
 
-    It stays in the request's meta, closed: an errback may close it once more, and a request that
-    is sent again with it gets a page of its own.
+    The closed page stays in the request's meta: an errback may close it once more, and a request
+    that is sent again gets a new page.
     """
     if (page := request.meta[key]) is None:
         return

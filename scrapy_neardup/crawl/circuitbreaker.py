@@ -1,11 +1,10 @@
 """The connection of a crawl to a store that may fail: a circuit breaker.
 
-After `FAILURES_IN_A_ROW` failures the store isn't called for a second, then one call probes
-whether it answers again; as long as that fails the pauses double, up to `PAUSE_SECONDS`, and the
-first success ends them (Nygard, *Release It!*, 2007, section 5.2). Calls during a pause wait for
-its end if that is no farther than their patience, and fail at once if it is: so a short
-disturbance costs time and no verdicts, and a dead store costs little time. `TRANSITIONS` has the
-states.
+After `FAILURES_IN_A_ROW` failures the store isn't called for a second. Then one call probes
+whether it answers again. As long as that fails the pauses double, up to `PAUSE_SECONDS`; the first
+success ends them (Nygard, *Release It!*, 2007, section 5.2). A call during a pause waits for its
+end if that is within the call's patience, and otherwise fails at once. So a short disturbance
+costs time but no verdicts, and a dead store costs little time. `TRANSITIONS` has the states.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class CircuitState(StrEnum):
     OPEN = "open"
     """No call is made."""
     HALF_OPEN = "half-open"
-    """One call is under way, and the others wait for its outcome."""
+    """One call is under way, and all others wait for its outcome."""
 
 
 class CircuitEvent(StrEnum):
@@ -58,8 +57,8 @@ TRANSITIONS: Final = {
     (_S.HALF_OPEN, _E.PROBE_FAILED): _S.OPEN,
     (_S.HALF_OPEN, _E.PROBE_CANCELLED): _S.OPEN,
 }
-"""(state, event) -> next state. Any other event changes nothing: calls that were made earlier end
-in every state."""
+"""(state, event) -> next state. Any other event changes nothing: calls that were made earlier may
+end in every state."""
 
 
 class StoreCallFailedError(StoreError):
@@ -120,7 +119,7 @@ class CircuitBreaker:
         self._on(CircuitEvent.SUCCEEDED)
 
     def probed(self) -> None:
-        """Note that the call that probes is over; one without an outcome was cancelled."""
+        """Note that the call that probes is over. If it had no outcome, it was cancelled."""
         self._on(CircuitEvent.PROBE_CANCELLED)
 
     def _on(self, event: CircuitEvent) -> None:

@@ -1,4 +1,4 @@
-"""What Scrapy's versions do differently."""
+"""Differences between Scrapy's versions."""
 
 from __future__ import annotations
 

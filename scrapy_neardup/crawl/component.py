@@ -1,9 +1,8 @@
 """How the add-on and both middlewares start, and what keeps a crawl from starting.
 
-Whatever keeps the plugin from working ends the crawl before its first request: settings that can't
-be used, a store that doesn't open, a module that can't be imported, an exception that nobody
-expected. So does a class of this package under the wrong setting, where Scrapy would load it and
-it would silently do nothing.
+If the plugin can't work, the crawl ends before its first request. Reasons are settings that can't
+be used, a store that doesn't open, a module that can't be imported, an unexpected exception, and a
+class of this package under the wrong setting, where Scrapy would load it without any effect.
 
 The modules that judge pages are imported when a spider opens: Scrapy's other commands load the
 add-on, too.
@@ -98,7 +97,7 @@ class Component(ABC):
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self.session: Session | None = None
-        """None before the crawl starts, and if it can't."""
+        """None before the crawl starts, or if it can't start."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -107,15 +106,15 @@ class Component(ABC):
             raise NotConfigured
         component = cls(crawler)
         crawler.signals.connect(refuse_misplaced, signals.engine_started)
-        # Not spider_opened: only this is over before the first request on all versions.
+        # Not spider_opened: only these handlers end before the first request on all versions.
         crawler.signals.connect(component._start, signals.engine_started)
         return component
 
     async def _start(self) -> None:
         if self._crawler.engine.spider is None:
-            return  # `scrapy shell`: a page that is fetched there is to be seen
+            return  # `scrapy shell` shows every page that it fetches
         try:
-            if not misplaced(self._crawler.settings):  # or the crawl is being ended
+            if not misplaced(self._crawler.settings):  # None if the crawl is being ended
                 await self._open()
         except (KeyboardInterrupt, GeneratorExit, CancelledError):
             raise
@@ -124,4 +123,4 @@ class Component(ABC):
 
     @abstractmethod
     async def _open(self) -> None:
-        """Get ready for the first response; whatever it raises ends the crawl."""
+        """Get ready for the first response; any exception ends the crawl."""

@@ -1,9 +1,9 @@
-"""The ``NEARDUP_*`` settings of a crawl, read from Scrapy's and checked, and the store they name.
+"""The ``NEARDUP_*`` settings of a crawl, read and checked, and the store that they name.
 
 An unknown name and a value that can't be used stop the crawl at its start, with a message that
 says what would be right. As in Scrapy, strings are accepted for every setting, as the command line
-and the environment give them (``-s NEARDUP_MAX_DISTANCE=3``). Nothing is connected or read from a
-server before `Store.open`, so that unusable settings are reported before anything has begun.
+and the environment give them (``-s NEARDUP_MAX_DISTANCE=3``). No server is contacted before
+`Store.open`, so unusable settings are reported before anything has begun.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class CrawlSettings(Crawling):
         Crawling.__post_init__(self)
         if self.audit_text and not self.audit:
             raise ConfigurationError(
-                "NEARDUP_AUDIT_TEXT writes into the audit file: set NEARDUP_AUDIT to its path"
+                "NEARDUP_AUDIT_TEXT needs an audit file: set NEARDUP_AUDIT to its path"
             )
         if self.base and self.group_budget > 1:
             raise ConfigurationError(
-                "NEARDUP_GROUP_BUDGET can't be kept with NEARDUP_BASE, which doesn't count the"
-                " pages of a group; load it into the store instead: scrapy-neardup load"
+                "NEARDUP_GROUP_BUDGET can't be combined with NEARDUP_BASE, which doesn't count"
+                " the pages of a group; load the base into the store instead: scrapy-neardup"
+                " load"
             )
 
     @property
@@ -122,7 +123,7 @@ def check_needed() -> None:
     for name in NEEDED_LATER:
         try:
             there = find_spec(name) is not None
-        except ValueError:  # as of a module that was taken away
+        except ValueError:  # such as for a module that was removed from sys.modules
             there = False
         if not there:
             raise ConfigurationError(
@@ -143,8 +144,8 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
     """Return the id of this crawl and of the run that resumes it; see `Detector`.
 
     An SQLite file has one crawl at a time, so the next crawl that opens it resumes this one; a
-    store in memory is never resumed. On a server a crawl is known by a random name, which its
-    ``JOBDIR`` holds.
+    store in memory is never resumed. On a server a crawl has a random name, which its ``JOBDIR``
+    keeps.
     """
     match uri.partition(":")[0].lower():
         case "memory":
@@ -191,7 +192,7 @@ def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
         )
     except NeardupError:
         raise
-    except Exception as error:  # of a store that isn't ours
+    except Exception as error:  # raised by another package's store
         shown = redact_store(uri)
         raise ConfigurationError(
             f"NEARDUP_STORE: {shown} can't be used: {repr(error).replace(uri, shown)}"
@@ -201,7 +202,7 @@ def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
     return store
 
 
-# What only some crawls need is imported here, as that takes as long as importing numpy.
+# Imported here, because only some crawls need it, and it takes as long as importing numpy.
 
 
 def _opened_base(base: str) -> PackedIndex:

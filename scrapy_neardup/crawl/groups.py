@@ -26,9 +26,9 @@ class _Delivered:
 class GroupBudget:
     """The first pages of each group, which are delivered.
 
-    The store counts the pages that repeat an entry (`Match.count`), so that all crawlers that
-    share it share the budget, and a resumed crawl goes on with it. What is remembered here only
-    keeps a page that comes again (a retry, a revisit) from being counted twice.
+    The store counts the pages that repeat an entry (`Match.count`). So all crawlers of the store
+    share the budget, and a resumed crawl continues it. This class only remembers delivered pages,
+    so that a page that comes again (a retry, a revisit) isn't counted twice.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class GroupBudget:
     def admits(self, page_id: int, match: Match) -> bool:
         """Whether a page that repeats `match` is delivered. O(1).
 
-        It isn't if the store doesn't count (`Match.count` is 0).
+        It never is if the store doesn't count (`Match.count` is 0).
         """
         if not match.count:
             return False
-        if match.count == 1:  # another entry of the same page may have had a group
+        if match.count == 1:  # an earlier entry of the same page may have had a group
             self._forget(match.page_id)
         group = self._groups.get(match.page_id) or _Delivered()
         if page_id in group.members:

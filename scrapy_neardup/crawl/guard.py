@@ -47,7 +47,7 @@ T = TypeVar("T")
 class GuardedStore(Store):
     """A store whose calls are limited in time, and not made while it is broken.
 
-    A call takes `timeout` seconds at most. Opening is not limited, as a large file takes its time
+    A call takes `timeout` seconds at most. Opening is not limited, because a large file takes long
     to load; closing is limited to `CLOSE_SECONDS`. `on_failure` is called with every failure of a
     call that was made. Messages show `uri` without user, password and parameters.
     """
@@ -149,9 +149,9 @@ class GuardedStore(Store):
         self._breaker.failed(probe=probe)
         if self._breaker.failures == FAILURES_IN_A_ROW:
             logger.warning(
-                "The near-duplicate store failed %d times in a row: pages wait for it up to %g s,"
-                " and then go unjudged. It is tried again after a second, and as long as it"
-                " fails after pauses that grow to %g s",
+                "The near-duplicate store failed %d times in a row: a page waits for it for up"
+                " to %g s, and is then delivered unjudged. It is tried again after a second,"
+                " and as long as it fails after longer pauses, up to %g s",
                 FAILURES_IN_A_ROW,
                 self._timeout,
                 PAUSE_SECONDS,
@@ -178,7 +178,7 @@ class CrawlStore(GuardedStore):
         self._closing: asyncio.Task[None] | None = None
 
     def _report(self, failure: StoreCallFailedError) -> None:
-        """Count and log the failure of a call, and close the crawl if it is to end with it."""
+        """Count and log the failure of a call, and close the crawl if the settings say so."""
         self._reporter.count("store/errors")
         # The first sign is often a lost connection; the next call then names the cause.
         known = str(failure) in self._reported or len(self._reported) >= MAX_LOGGED_FAILURES
@@ -190,7 +190,7 @@ class CrawlStore(GuardedStore):
             failure,
         )
         if self._closes and self._closing is None:
-            # Not awaited: closing waits for the pages that wait for the store.
+            # Not awaited, because closing waits for pages, which wait for the store.
             self._closing = asyncio.get_running_loop().create_task(
                 close_spider(self._crawler, STORE_ERROR)
             )

@@ -1,10 +1,10 @@
 """Both middlewares: the first judges pages, the second drops them and sees their processing end.
 
-Judging may have to wait for a store, which ``process_spider_input`` can't do. Dropping is left to
-the spider middleware, as ``IgnoreRequest`` raised by a downloader middleware would hide the page
-from Scrapy's own accounting. Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception is
-raised in ``process_spider_input``, reaches the request's errback if there is one, and ends in
-``process_spider_exception`` otherwise.
+Judging may have to wait for a store, which ``process_spider_input`` can't do. The spider
+middleware drops pages, because ``IgnoreRequest`` raised by a downloader middleware would hide the
+page from Scrapy's own accounting. Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception
+is raised in ``process_spider_input``, and reaches the request's errback if there is one, otherwise
+``process_spider_exception``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Component)
 
 
 def _half(half: type[T], found: T | None) -> T:
-    """Return one of the middlewares; raise `ConfigurationError` if the crawl lacks it."""
+    """Return the other middleware; raise `ConfigurationError` if the crawl lacks it."""
     if found is None:
         raise ConfigurationError(
             f"{half.belongs_in} lacks {half.__module__}.{half.__name__}, the other half of"
@@ -54,7 +54,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         self._opening: asyncio.Event | None = None
         budget = crawler.settings.get("NEARDUP_PATTERN_BUDGET", 0)
         if crawler.settings.get("NEARDUP_URLS") == "skip" or budget not in (0, "0"):
-            # Only here: Scrapy passes each request to every middleware that has this method.
+            # Only if needed: Scrapy calls this method of every middleware for each request.
             self.process_request = self._skip
 
     def _skip(
@@ -62,7 +62,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         request: Request,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
-        """Raise `IgnoreRequest` if a claim, begun since it was scheduled, withholds a request."""
+        """Raise `IgnoreRequest` if a claim that began after its scheduling withholds a request."""
         claims = None if self.session is None else self.session.experiments.claims
         if claims is not None and claims.is_withheld_now(request):
             raise IgnoreRequest("its page is known (NEARDUP_URLS, NEARDUP_PATTERN_BUDGET)")
@@ -73,13 +73,13 @@ class NearDuplicateDownloaderMiddleware(Component):
         response: Response,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Response:
-        """Judge `response`; it is returned as it came."""
+        """Judge `response`, and return it unchanged."""
         if self._opening is not None:  # a request made before the crawl has started
             await self._opening.wait()
         if self.session is None:
             return response
         if response.request is None:
-            response.request = request  # as the engine does next; rules read response.meta
+            response.request = request  # the engine does so later; judging reads response.meta
         await self.session.judge(response.request, response)
         return response
 
@@ -95,7 +95,7 @@ class NearDuplicateDownloaderMiddleware(Component):
             NearDuplicateSpiderMiddleware,
             crawler.get_spider_middleware(NearDuplicateSpiderMiddleware),
         )
-        # With numpy and all that judges pages: see `component`.
+        # This imports numpy and all modules that judge pages: see `component`.
         from scrapy_neardup.crawl.crawlsettings import check_needed, read_settings  # noqa: PLC0415
         from scrapy_neardup.crawl.session import Session  # noqa: PLC0415
 
@@ -118,7 +118,7 @@ class NearDuplicateDownloaderMiddleware(Component):
 
 
 class NearDuplicatePage(IgnoreRequest):
-    """A page, `response`, was dropped because it repeats one that was kept, as `verdict` says.
+    """The page `response` was dropped because it repeats a kept page, which `verdict` names.
 
     Like Scrapy's ``HttpError`` it reaches the request's errback, if there is one, and
     is otherwise ignored without an entry in ``spider_exceptions``.
@@ -136,7 +136,7 @@ class NearDuplicatePage(IgnoreRequest):
 class NearDuplicateSpiderMiddleware(Component):
     """Drops and reports pages, next after ``HttpErrorMiddleware`` (50).
 
-    So it is the last but one to see what a callback yields.
+    So only one middleware sees the output of a callback after it.
     """
 
     belongs_in = "SPIDER_MIDDLEWARES"

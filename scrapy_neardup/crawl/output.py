@@ -1,14 +1,14 @@
-"""What the output of a callback says of its page, and what its requests get from that.
+"""The output of a callback: what it shows about its page, and what becomes of its requests.
 
-A page whose callback only asks for it again ('we are busy', a captcha with status 200) says
-nothing. It is withdrawn, so that other pages that say the same reach their callbacks too, which
-ask again in turn. A callback *only asks for its page again* if it yields requests and nothing
-else, each of them a GET request with `dont_filter` (Scrapy wouldn't send others twice) for the
-page itself: with the fingerprint of the response's request, or of a URL that redirected to it
-(``get_retry_request(response.request, ...)``, ``response.request.replace(dont_filter=True)``). One
-that submits a form and carries no item along hasn't got past a login or an age gate, which counts
-as asking again. A callback that yields an item or another request as well has read the page, and
-so has one that yields nothing, unless it has asked for the same page before, and now gives up.
+A page whose callback only requests it again ('we are busy', a captcha with status 200) has no
+content. It is withdrawn, so that other pages with the same text reach their callbacks, which
+request them again, too. A callback *only requests its page again* if all that it yields are GET
+requests with `dont_filter` (Scrapy wouldn't send others twice) for the page itself: with the
+fingerprint of the response's request, or of a URL that redirected to it
+(``get_retry_request(response.request, ...)``, ``response.request.replace(dont_filter=True)``). A
+callback that only submits a form without an item, at a login or an age gate, counts as requesting
+its page again. A callback that also yields an item or another request has read the page. So has
+one that yields nothing, unless it has requested the same page before, and now gives up.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ REMEMBERED = 65_536
 def disinherit(request: Request, response: Response) -> None:
     """Remove from `request` the keys that belong to the page that it was found on.
 
-    Spiders copy ``response.meta``. A request for the same page keeps them: a dropped page passes
-    the second time, one that is to be skipped is skipped again.
+    Spiders copy ``response.meta``. A request for the same page keeps the keys: a dropped page
+    passes the second time, and a page with `SKIP_KEY` is skipped again.
     """
     meta = request.meta
     if (verdict := meta.get(VERDICT_KEY)) is None:
@@ -55,7 +55,7 @@ def disinherit(request: Request, response: Response) -> None:
     origin = response.request
     if origin is not None and request.url == origin.url:
         if getattr(verdict, "decision", None) is DUPLICATE:
-            meta[VERDICT_KEY] = verdict.page_id  # queues that write JSON take it, too
+            meta[VERDICT_KEY] = verdict.page_id  # a value that JSON queues can write
         return
     for key in (SKIP_KEY, KEEP_KEY):
         if meta.get(key) is True and response.meta.get(key) is True:
@@ -63,7 +63,7 @@ def disinherit(request: Request, response: Response) -> None:
 
 
 class Processing:
-    """The processing of a crawl's pages by callbacks: what these yield, and how it ends."""
+    """The processing of a crawl's pages by callbacks: their output, and its end."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class Processing:
         self._callbacks = callbacks
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._asked_again: BoundedDict[int, None] = BoundedDict(REMEMBERED)
-        """Pages that were only asked for again, as far as remembered."""
+        """Pages whose callbacks only requested them again."""
         reads = keeps_sitemap and isinstance(crawler.spider, SitemapSpider)
         self.parse_sitemap = getattr(crawler.spider, "_parse_sitemap", None) if reads else None
-        """The callback of sitemaps whose pages are delivered like start requests, as the site
-        names them itself (``NEARDUP_KEEP_SITEMAP``)."""
+        """The callback of sitemaps. Their pages are delivered like those of start requests,
+        because the site itself lists them (``NEARDUP_KEEP_SITEMAP``)."""
 
     def withdraw(self, visit: Visit | None, response: Response) -> None:
-        """Withdraw a page whose callback failed, or asks for it again."""
+        """Withdraw a page whose callback failed, or requests it again."""
         if visit is not None and visit.pending is not None:
             self.pending.withdraw(visit.pending)
         if visit is not None and visit.action == KEEP_CALLBACK:
@@ -96,7 +96,7 @@ class Processing:
         self.experiments.withdrawn(response.request)
 
     def is_of_itself(self, response: Response, entry: Any) -> bool:
-        """Whether what a callback yields is a request for its own page, or submits a form."""
+        """Whether a callback's output is a request for its own page, or submits a form."""
         if not isinstance(entry, Request):
             return False
         if b"form-" in (entry.headers.get("Content-Type") or b""):
@@ -111,7 +111,7 @@ class Processing:
         return self._fingerprint(entry) in map(self._fingerprint, requests)
 
     def says_nothing(self, page_id: int, *, asks_again: bool, holds_more: bool) -> bool:
-        """Whether a callback, whose output is complete, only asks for its page again.
+        """Whether a callback, whose output is complete, only requests its page again.
 
         `asks_again`: whether it has yielded requests for its page; `holds_more`: anything else.
         """
@@ -158,7 +158,7 @@ class Output:
         parse = crawl.parse_sitemap
         if parse is not None and own is not None and own.callback == parse != request.callback:
             request.meta[KEEP_KEY] = True
-        # Where a form leads is no page, and can't tell whether a page's links lead to anything.
+        # The response to a form isn't judged, and so is no test of a page's links.
         if visit.case is not None and request.method == "GET" and not request.body:
             visit.case.found.setdefault(url_of(request), request)
             return False
@@ -174,11 +174,11 @@ class Output:
         return True
 
     def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
-        """Confirm the page; withdraw it if its callback failed, or only asks for it again."""
+        """Confirm the page; withdraw it if its callback failed, or only requests it again."""
         crawl, visit = self._processing, self._visit
         links = crawl.experiments.links
         if visit.case is not None and links is not None and failed is not GeneratorExit:
-            links.done(visit.case)  # or the crawl ends
+            links.done(visit.case)  # not if the crawl ends
         if failed is not None:
             crawl.withdraw(visit, self._response)
         elif visit.pending is not None:

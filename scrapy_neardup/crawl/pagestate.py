@@ -1,4 +1,4 @@
-"""A page on its way through the crawl, and the states of one that the store has added.
+"""A page on its way through the crawl, and the states of a page that the store has added.
 
 Every change of a page's state is an event, and `TRANSITIONS` has the next state. This module calls
 no store; `crawl.pending` acts on the states.
@@ -59,7 +59,8 @@ TRANSITIONS: Final = {
     (_S.STUCK, _E.MET): _S.WITHDRAWING,
     (_S.STUCK, _E.REPLACED): _S.GONE,
 }
-"""(state, event) -> next state. Any other event changes nothing: a failure may be told twice."""
+"""(state, event) -> next state. Any other event changes nothing: a failure may be reported
+twice."""
 
 
 class Ending(Enum):
@@ -70,7 +71,7 @@ class Ending(Enum):
     GONE = auto()
     """It was withdrawn: the page that waited is judged again."""
     LATE = auto()
-    """The time is up, or the store fails."""
+    """The time is up, or the store has failed."""
 
 
 _NOT_YET: Final = Verdict(decision=UNJUDGED, reason=Reason.ERROR, page_id=0)
@@ -88,21 +89,21 @@ class Visit:
     content: Content | None = None
     """The page's content, unless it couldn't be read."""
     root: HtmlElement | None = None
-    """Its tree; after the verdict that of a near-duplicate."""
+    """Its tree; after the verdict only if it is a near-duplicate."""
     seconds: float = 0.0
     """Seconds that reading the page took."""
     priority: int = 0
     """Number to add to the priority of the requests found on it."""
     case: Case | None = None
-    """The case about its links, if it is dropped and its callback runs all the same."""
+    """The case about its links, if it is dropped and its callback runs nevertheless."""
     pending: PendingPage | None = None
-    """The page as the store holds it since the last answer, to be confirmed or withdrawn."""
+    """The page as the store has added it, to be confirmed or withdrawn."""
     asked: int = 0
-    """Number of pages withdrawn before the store was last asked about it."""
+    """Number of pages that were withdrawn before the store's last call for it."""
     answered: asyncio.Event | None = None
-    """Set when the store has answered; None while nobody waits for that."""
+    """Set when the store has answered; None while no page waits for that."""
     deadline: float | None = None
-    """Time of the event loop when it stops waiting; None: it never waited."""
+    """Time of the event loop when it stops waiting; None if it has never waited."""
     turn: asyncio.Future[Ending] | None = None
     """The outcome that it waits for."""
     behind: list[Visit] = field(default_factory=list)
@@ -141,7 +142,7 @@ class Visit:
 
 @dataclass(slots=True, eq=False)
 class PendingPage:
-    """A page that the store has added, and those that wait for its end, in turn."""
+    """A page that the store has added, and the pages that wait for its end, in their order."""
 
     page_id: int
     url: str
@@ -156,14 +157,14 @@ class PendingPage:
     dropped: list[str] = field(default_factory=list)
     """URLs of pages that were dropped as its duplicates."""
     not_dropped: int = 0
-    """Number of pages that repeat it, and weren't dropped for it."""
+    """Number of pages that repeat it, but weren't dropped."""
     forgetting: asyncio.Task[None] | None = None
     """The task that withdraws it, once started."""
     withdrawal: int = 0
     """Its number among the pages that are gone; 0 while the store may still hold it."""
 
     def on(self, event: PageEvent) -> bool:
-        """Go to the next state, and tell the pages that wait; return whether it is another one.
+        """Go to the next state, and tell the pages that wait; return whether it has changed.
 
         O(pages that wait).
         """

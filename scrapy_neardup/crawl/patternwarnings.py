@@ -1,17 +1,16 @@
 """Warnings about URL patterns that a person should look at, and a summary at the end of a crawl.
 
 URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.report.patterns`). Three things
-are reported of a pattern, once:
+are reported, each once for a pattern:
 
-- Pages that repeat one page differ only in numbers or a few words: job ads for other cities, the
-  same article at another price. So do those of several small groups of a folder, such as the
-  colours of a product. To many users these are different pages
-  (`scrapy_neardup.report.differences`).
+- Pages that repeat one page, or those of several small groups of a folder, differ only in numbers
+  or a few words: job ads for other cities, the same article at another price, the colours of a
+  product. To many users these are different pages (`scrapy_neardup.report.differences`).
 - Pages at many paths are near-duplicates of one page. If they are products or articles, they
-  differ in too little; if they are empty results, all is well. Session ids don't count: URLs that
-  differ in parameters alone have one path.
-- Hundreds of pages are new. It may be what the site has, a part without end, or one page on which
-  something changes with every response.
+  differ in too little text; if they are empty results, all is well. Session ids don't count: URLs
+  that differ only in parameters have one path.
+- Hundreds of pages are new. The site may be large, or endless there, or one page changes with
+  every response.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MANY_REPEATS = 50
-"""Number of paths of one pattern, whose pages repeat one page, from which a person should look."""
+"""Number of paths of a pattern whose pages repeat one page, from which there is a warning."""
 
 MANY_NEW = 500
-"""Number of new pages of one pattern from which a person should look."""
+"""Number of new pages of a pattern from which there is a warning."""
 
 ENDLESS = (
-    ". If the site has no end there, DEPTH_LIMIT ends the crawl of it, with all that lies deeper; "
-    "if they are one page on which something changes with every response, name that in "
-    "NEARDUP_IGNORE, and pages that differ in nothing else are dropped"
+    ". If the site is endless there, set DEPTH_LIMIT, which also leaves out other pages"
+    " that are as deep; if they are one page on which something changes with every"
+    " response, leave that out with NEARDUP_IGNORE"
 )
-"""Advice about hundreds of new pages, with its cost."""
+"""Advice about hundreds of new pages of a pattern."""
 
 MAX_WARNINGS = 8
 """Maximum number of patterns that a warning is logged for, for each of the reasons."""
@@ -55,13 +54,13 @@ WATCHED = 512
 least recently seen are forgotten."""
 
 SORTED_AT_ONCE = 50
-"""Number of new pages whose patterns are made at once, at a third of what each costs alone."""
+"""Number of new pages whose patterns are made at once, which takes a third of the time."""
 
 
 class PatternWarnings:
     """Counts of a crawl's pages by pattern, and the warnings that follow from them.
 
-    `advises`: whether to name settings with which pages are lost that differ in something.
+    `advises`: whether to name settings that also lose pages with real differences.
     """
 
     def __init__(self, spider: Spider | None, *, advises: bool = True) -> None:
@@ -161,7 +160,7 @@ class PatternWarnings:
         return difference
 
     def _warns(self, reason: str, pattern: str) -> bool:
-        """Return whether to warn of a pattern, which is done once."""
+        """Return whether to warn of a pattern; true once."""
         warned = self._warned[reason]
         if pattern in warned or len(warned) == MAX_WARNINGS:
             return False

@@ -1,19 +1,19 @@
 """The pages of a crawl whose callbacks are running, and the pages that wait for one of them.
 
-`crawl.pagestate` has the states of such a page, and what leads from one to the next.
+`crawl.pagestate` has the states of such a page, and the events between them.
 
 Every page that the store has added is confirmed or forgotten exactly once, before the store
-closes. Nobody waits for a confirmation: those of a tenth of a second go out together, so that a
-store behind a network gets them in one request. One that fails is tried once more at the end; an
-entry that can't be withdrawn stays pending, is tried again when a page meets it, and ends with the
-crawl.
+closes. No page waits for a confirmation. Confirmations of a tenth of a second are made together,
+so that a store on a network gets them in one request. One that fails is tried once more at the
+end. An entry that can't be withdrawn stays pending; it is tried again when a page repeats it, and
+at the end of the crawl.
 
-A page that repeats a pending one waits for its end before its own verdict is final, and so before
-any store holds it. Only pages that a store holds are waited for, and those have gone on to their
-callbacks: there are no cycles. When a page is withdrawn, those that repeat it are judged again one
-at a time: the first of them takes its place if it is new, and the rest wait behind it without
-asking the store. So a failure costs one call of the store, however many pages wait. Pages behind
-another one needn't repeat it, which is why they are judged again whatever its outcome.
+A page that repeats a pending one waits for that page's end before its own verdict is final, and so
+before the store adds it. Pages wait only for pages that the store has added, whose callbacks are
+running: so there are no cycles. When a page is withdrawn, those that repeat it are judged again
+one at a time: the first of them takes its place if it is new, and the rest wait behind the first
+without a call of the store. So a failure costs one call, however many pages wait. A page behind
+another needn't repeat it, so it is judged again whatever the other's outcome.
 """
 
 from __future__ import annotations
@@ -36,21 +36,19 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Match
 
 CONFIRM_SECONDS = 0.1
-"""Maximum seconds that a confirmation waits for others; a killed process loses those of that
-time."""
+"""Maximum seconds that a confirmation waits for others; a killed process loses those that wait."""
 
 LISTED_ORPHANS = 1_000
 """Maximum number of pages dropped for one pending page that are remembered for the audit."""
 
 RECENT_WITHDRAWALS = 4_096
-"""Maximum number of withdrawn pages that are remembered: an answer of the store that is under way
-may name one of them."""
+"""Maximum number of remembered withdrawn pages: an answer of the store under way may name one."""
 
 
 class PendingPages:
     """The pending pages of one crawl: at most as many as are in flight.
 
-    Other pages wait `patience` seconds for a pending one, counted from its own arrival; 0: none.
+    Other pages wait for a pending one until `patience` seconds after its arrival; 0: not at all.
     """
 
     def __init__(self, store: Store, reporter: Reporter, *, patience: float) -> None:
@@ -67,18 +65,18 @@ class PendingPages:
         self._withdrawn: BoundedDict[int, PendingPage] = BoundedDict(RECENT_WITHDRAWALS)
 
     async def begin(self, visit: Visit) -> None:
-        """Wait until the store may be asked about a page; none else may until `answered`."""
+        """Wait until the store may be called for a page; no other call starts until `answered`."""
         if visit.page_id in self._asking:
             await self._answer(visit.page_id)
         while (own := self._pending.get(visit.page_id)) and own.state is PageState.WITHDRAWING:
             assert own.forgetting is not None  # noqa: S101  (for the type checker)
-            await asyncio.wait([own.forgetting])  # or it might withdraw what is stored now
+            await asyncio.wait([own.forgetting])  # it might withdraw the entry that is stored now
             await self._answer(visit.page_id)
         visit.asked = self._withdrawals
         self._asking[visit.page_id] = visit
 
     def answered(self, visit: Visit, verdict: Verdict | None) -> None:
-        """Note the verdict on a page; None: it isn't known whether the store has added it."""
+        """Note the verdict on a page; None if the store may or may not have added the page."""
         if verdict is None or verdict.decision is NEW or verdict.reason is Reason.TIMEOUT:
             visit.pending = self._added(visit)
         elif verdict.decision is SEEN:
@@ -96,7 +94,7 @@ class PendingPages:
         page_id = match.page_id
         visit.pass_on()
         if page_id in self._asking and not self._was_withdrawn_since(visit, page_id):
-            await self._answer(page_id)  # others may have heard of it from the store before
+            await self._answer(page_id)  # others may have learnt of it from the store before
         page = self._pending.get(page_id)
         if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
             for possible in filter(None, (gone, page)):  # it may repeat either of them
@@ -142,7 +140,7 @@ class PendingPages:
         self._confirm_processed()
         await self._settled()
         for page in list(self._pending.values()):
-            for event in (PageEvent.FAILED, PageEvent.MET):  # it is running, or stuck
+            for event in (PageEvent.FAILED, PageEvent.MET):  # it is running, or it is stuck
                 self._withdraw(page, event)
         await self._settled()
         for page_id in self._unconfirmed:
@@ -186,7 +184,7 @@ class PendingPages:
             self._processed.clear()
 
     async def _confirm_all(self, page_ids: list[int]) -> None:
-        if self._store.is_private:  # no network lies between: a task for each would only cost time
+        if self._store.is_private:  # without a network, a task for each would only cost time
             for page_id in page_ids:
                 await self._confirm(page_id)
         else:
@@ -226,7 +224,7 @@ class PendingPages:
             self._spawn(self._report_orphans(page, matched))
 
     def _gone(self, page: PendingPage, event: PageEvent) -> None:
-        """Have the pages judged again that were found to repeat a page that is gone."""
+        """Let the pages be judged again that were found to repeat a page that is gone."""
         self._withdrawals += 1
         page.withdrawal = self._withdrawals
         self._withdrawn[page.page_id] = page
@@ -235,7 +233,7 @@ class PendingPages:
     async def _report_orphans(self, page: PendingPage, matched: int) -> None:
         # Pages whose answers are under way aren't dropped, and are counted when these arrive.
         for visit in [v for v in self._asking.values() if v.asked < page.withdrawal]:
-            if self._asking.get(visit.page_id) is visit:  # not answered while others were
+            if self._asking.get(visit.page_id) is visit:  # it wasn't answered with the others
                 await visit.answer()
         if (orphaned := matched - page.not_dropped) > 0:
             self._reporter.orphaned(page.url, page.page_id, orphaned, page.dropped)

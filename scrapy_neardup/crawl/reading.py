@@ -1,14 +1,14 @@
-"""Which responses are pages of the crawl, and the page that is judged of each.
+"""Which responses are pages of the crawl, and how each becomes a page to be judged.
 
-A page is only what a callback is going to see: a response that nobody processes must not make
-another page its duplicate (a 404 that ``HttpError`` holds back and a soft 404 look the same), and
-logins and forms must not break. These aren't pages: responses to methods other than GET, and those
-that a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; errors and
-redirections, even if the spider handles them, as it does so for their status, which isn't in the
-text; and downloads that a callback awaits inline (``engine.download_async``).
+Only responses that a callback is going to see are pages. Otherwise a page might be dropped as the
+duplicate of a response that no callback sees (a 404 and a soft 404 look the same), and logins and
+forms would break. These aren't pages: responses to methods other than GET, and those that a form
+was redirected to; robots.txt, media and others with ``NO_CALLBACK``; errors and redirections, even
+if the spider handles them, because it wants their status, which isn't in the text; and downloads
+that a callback awaits inline (``engine.download_async``).
 
-Two of these don't show in the request: a redirected form is a GET, and an inline download looks
-like a request with the default callback. So forms and requests with the default callback are
+Two of these can't be recognised by the request: a redirected form is a GET, and an inline download
+looks like a request with the default callback. So forms and requests with the default callback are
 marked when they are scheduled, which inline downloads never are.
 
 Any problem with a response becomes a verdict with a reason, and the response is delivered.
@@ -97,11 +97,11 @@ class Reader:
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
-        # Only now: whoever has the tree may change it in another thread, which would crash the
-        # process while it is being read.
+        # Only now, because others may change the tree in another thread, which would crash the
+        # process while the tree is being read.
         if selector.response is response and response._cached_selector is None:  # noqa: SLF001
             response._cached_selector = selector  # noqa: SLF001  (there is no interface for it)
-            # Or the two, and the tree, would stay until the garbage collector's next full run.
+            # Otherwise the two, and the tree, would stay until the next full garbage collection.
             selector.response = proxy(response)
         if self._callables is not None:
             content = self._callables.with_text(content, response)
@@ -116,8 +116,8 @@ def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
 def _parsed(response: HtmlResponse) -> Selector:
     """Return the parsed page; raise `InputError` if it is empty or too long to read.
 
-    It is parsed as Scrapy does it for the spider, unless Scrapy guesses the encoding otherwise
-    than `scrapy_neardup.text` does for pages on disk.
+    It is parsed as Scrapy does it for the spider, unless Scrapy guesses another encoding than
+    `scrapy_neardup.text` does for pages on disk.
     """
     encoding, body = response.encoding, response.body
     if encoding != "utf-8" and not body.isascii():
@@ -137,9 +137,9 @@ def _parsed(response: HtmlResponse) -> Selector:
 
 _MARK = "_neardup"
 _FORM, _SCHEDULED = "form", "scheduled"
-"""Key of `request.meta`, and its values. The mark goes to disk with the request (``JOBDIR``)
-and along with a redirection or retry; it is taken out when the response arrives, so that
-nobody inherits it with a copy of ``response.meta``.
+"""Key of `request.meta`, and its values. The mark goes to disk with the request (``JOBDIR``), and
+stays with a redirection or retry. It is removed when the response arrives, so that no copy of
+``response.meta`` has it.
 """
 
 
@@ -153,7 +153,7 @@ def is_page(request: Request, response: Response) -> bool:
 
 
 def mark(request: Request) -> None:
-    """Mark a request that is scheduled, if its response may need it to be told from others."""
+    """Mark a scheduled request if its response couldn't be classified without the mark."""
     if request.method != "GET":
         request.meta[_MARK] = _FORM
     elif request.callback is None:

@@ -33,7 +33,7 @@ SLOW_SECONDS = 1.0
 """Seconds from which the reading of a page is logged as slow."""
 
 FIRST_PAGES = 20
-"""Number of failed pages after which a crawl that has judged none ends."""
+"""Number of failed pages after which a crawl ends that has judged no page."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
@@ -92,18 +92,20 @@ class Reporter:
             self.count("audit/errors")
             # No traceback: the error says what it is.
             self.log.log(
-                logging.ERROR, "NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error
+                logging.ERROR,
+                "NEARDUP_AUDIT: the audit ends here, because its file can't be written (%s)",
+                error,
             )
             self._close_audit()
 
     def event(self, event: str, **keys: object) -> None:
-        """Write a line about something else than a page to the audit file."""
+        """Write a line about something other than a page to the audit file."""
         self.write(lambda audit: audit.event(event, **keys))
 
     def experiment(
         self, kind: str, url: str, *, showed: str, followed: str = "", of: str = ""
     ) -> None:
-        """Report an experiment: a URL that was asked for the sake of another one, and its end."""
+        """Report an experiment: a URL requested because of another one, and the result."""
         pair = {"page": redact(url), "of": redact(of) or None}
         self.event("experiment", kind=kind, **pair, showed=showed, followed=followed)
 
@@ -132,11 +134,11 @@ class Reporter:
             self.failed(response.url, error)
 
     def failed(self, url: str | None, error: Exception) -> None:
-        """Log an error that changes nothing for its page; at ERROR once for each type."""
+        """Log an error that doesn't affect its page; at ERROR once for each type."""
         self.log.log(
             self._level(type(error), logging.ERROR),
-            "A page couldn't be judged or reported, and is processed all the same: %s. This is a"
-            " bug in scrapy-neardup; further errors of its type are logged at level DEBUG",
+            "A page couldn't be judged or reported, and is delivered nevertheless: %s. This is"
+            " a bug in scrapy-neardup; further errors of this type are logged at level DEBUG",
             "the end of the crawl" if url is None else redact(url),
             exc_info=error,
         )
@@ -154,7 +156,7 @@ class Reporter:
             self._closing = asyncio.ensure_future(give_up(self._crawler, self._raised, error))
 
     def _report(self, response: Response, visit: Visit) -> None:
-        """Log what stands out about a page, and write it to the audit."""
+        """Log a page if it is unusual, and write it to the audit."""
         verdict = visit.verdict
         if visit.seconds > SLOW_SECONDS:
             self._slow(response, visit.seconds)
@@ -182,12 +184,12 @@ class Reporter:
         self.count("notices/unreadable", number)
 
     def late(self, verdict: Verdict) -> None:
-        """Report a page that is delivered as the one that it repeats wasn't processed in time."""
+        """Report a page that is delivered because the page it repeats wasn't processed in time."""
         if self._is_first("late"):
             self.log.warning(
-                "A page is delivered although it %s: the callback of that one wasn't done within "
-                "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
-                "ones are counted in neardup/pages/kept-pending",
+                "A page is delivered although it %s: the callback of that page wasn't done"
+                " within NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw the"
+                " page; further cases are counted in neardup/pages/kept-pending",
                 verdict.explain(),
             )
 
@@ -205,7 +207,7 @@ class Reporter:
         verdict = visit.verdict
         links = None
         if visit.action in {DROP, FLAG}:
-            # Those that no dropped page had before, as far as remembered.
+            # Links that no remembered dropped page had.
             fresh = set(map(hash, visit.links(response.url))) - self._withheld.keys()
             self._withheld.update(dict.fromkeys(fresh))
             links = len(fresh)
@@ -232,13 +234,13 @@ class Reporter:
         )
 
     def _is_first(self, kind: object) -> bool:
-        """Return whether nothing of its kind was logged before."""
+        """Return whether no message of this kind was logged before."""
         is_first = kind not in self._logged
         self._logged.add(kind)
         return is_first
 
     def _level(self, kind: object, level: int) -> int:
-        """Return the level for the first message of its kind, and DEBUG for further ones."""
+        """Return the level for the first message of a kind, DEBUG for further ones."""
         return level if self._is_first(kind) else logging.DEBUG
 
     def _close_audit(self) -> None:

@@ -56,7 +56,7 @@ class Session:
         self.reporter = Reporter(crawler)
         self._uri = store_uri(crawler, settings)
         self._store = make_store(crawler, settings)
-        if self._uri.lower() != "memory:" or settings.base is not None:  # or it doesn't fail
+        if self._uri.lower() != "memory:" or settings.base is not None:  # else it can't fail
             from scrapy_neardup.crawl.guard import CrawlStore  # noqa: PLC0415
 
             self._store = CrawlStore(crawler, self.reporter, self._store, self._uri, settings)
@@ -84,13 +84,13 @@ class Session:
         self._progress = ProgressLine(crawler, self._uri)
         self._is_open = False
         self._batches = Batches()
-        self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # or somebody else does
-        # As a WeakKeyDictionary, whose methods are slower, being Python's.
+        self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # else other code freezes
+        # Like a WeakKeyDictionary, whose methods are slower because they are written in Python.
         self._judged: dict[ref[Request], Visit] = {}
         self._forget = self._judged.pop
 
     async def open(self) -> None:
-        """Open the store and the audit file; whatever it raises, the crawl can't start."""
+        """Open the store and the audit file; if this raises anything, the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
             with_text = self.settings.audit_text
@@ -108,11 +108,12 @@ class Session:
         self._is_open = True
         self._progress.start()
         if self._freezes:
-            # What exists by now, modules above all, stays; each full collection would go over it.
+            # The objects that exist now, mostly of modules, stay; each full collection would scan
+            # them.
             gc.freeze()
 
     def _scheduled(self, request: Request, **_: object) -> None:
-        # Each link of a page comes here. A handler that takes any argument is called faster.
+        # Called for each link of a page. A handler that takes any arguments is called faster.
         mark(request)
         if self.experiments.links is not None:
             self.experiments.links.scheduled(request)
@@ -127,7 +128,7 @@ class Session:
             try:
                 await part.close()
             except StoreError:
-                pass  # it was counted and logged; what was learnt is learnt again
+                pass  # it was counted and logged; the next run learns again
             except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
                 self.reporter.failed(None, error)
         try:
@@ -153,12 +154,12 @@ class Session:
     async def judge(self, request: Request, response: Response) -> None:
         """Judge `response`, the response to `request`, if it is a page of the crawl.
 
-        A page that repeats one that is still being processed waits for the end of it. If judging
-        raises anything, the page is delivered, whether or not the store has added it.
+        A page that repeats a page that is still being processed waits for that page's end. If
+        judging raises anything, the page is delivered, whether or not the store has added it.
         """
         if not self._is_open:
             return
-        # Copied along with another response's meta, or left by an earlier try.
+        # Copied with another response's meta, or left by an earlier try.
         earlier = request.meta.pop(VERDICT_KEY, None)
         if not is_page(request, response):
             return
@@ -176,7 +177,7 @@ class Session:
         request.meta[VERDICT_KEY] = judged.verdict
         self._judged[ref(request, self._forget)] = judged
         if waited:
-            await asyncio.sleep(0)  # the others are judged before Scrapy goes on with this one
+            await asyncio.sleep(0)  # the others are judged before Scrapy continues
 
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
@@ -197,7 +198,7 @@ class Session:
             visit.root = None
 
     async def _outcome(self, visit: Visit, request: Request, page: Page, earlier: object) -> None:
-        """Ask the store until a page's verdict is final, and choose the action."""
+        """Call the store until a page's verdict is final, and choose the action."""
         ending = Ending.GONE
         while ending is Ending.GONE:
             await self.pending.begin(visit)
@@ -227,10 +228,10 @@ PAUSE = 32
 """Number of pages that don't wait after a batch of fewer than `MIN_BATCH`."""
 
 TICK_SECONDS = 0.002
-"""Seconds between two decisions whether a batch continues."""
+"""Seconds after which it is decided again whether a batch continues."""
 
 BUSY = 0.5
-"""Share of these seconds above which the processor counts as busy."""
+"""Share of this time above which the processor counts as busy."""
 
 
 class Batches:

@@ -1,6 +1,6 @@
-"""A crawl that the plugin ends: at its start, or when its store or its first pages fail.
+"""How the plugin ends a crawl: at its start, or when its store or its first pages fail.
 
-With the add-on a crawl is filtered, or it ends and says why.
+With the add-on, a crawl either is filtered, or ends and says why.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONFIGURATION_ERROR = "neardup_configuration_error"
-"""Closing reason of the spider where settings can't be used."""
+"""Closing reason of the spider if settings can't be used."""
 
 STORE_ERROR = "neardup_store_error"
 """Closing reason of the spider when the store makes it close."""
@@ -59,7 +59,7 @@ def why_not(error: BaseException) -> str:
 
 
 async def give_up(crawler: Crawler, pages: int, error: Exception) -> None:
-    """End a crawl none of whose first pages could be judged: the rest would pass unfiltered, too.
+    """End a crawl whose first pages couldn't be judged: the rest would pass unfiltered, too.
 
     The exit status of Scrapy's commands is then 1.
     """
@@ -90,7 +90,7 @@ async def close_spider(crawler: Crawler, reason: str) -> None:
         await engine.close_spider_async(reason=reason)
         return
     if not engine.running:  # Scrapy < 2.14
-        crawler.crawling = False  # or the crawler stops an engine that never ran: an error
+        crawler.crawling = False  # otherwise the crawler stops an engine that never ran: an error
     assert crawler.spider is not None  # noqa: S101  (for the type checker)
     await maybe_deferred_to_future(engine.close_spider(crawler.spider, reason))
 
@@ -98,9 +98,9 @@ async def close_spider(crawler: Crawler, reason: str) -> None:
 def _fail_start(crawler: Crawler) -> None:
     """Let Scrapy count a crawl whose spider was closed as one that failed to start.
 
-    Scrapy's runners set `bootstrap_failed` where a crawler ends without a spider, and its commands
+    Scrapy's runners set `bootstrap_failed` if a crawler ends without a spider, and its commands
     then end with exit status 1. To be called by a handler of ``engine_started`` or
-    ``engine_stopped``. Other handlers may still use the spider: it is taken away when the last of
+    ``engine_stopped``. Other handlers may still use the spider, so it is removed when the last of
     them is done.
     """
     handlers = _handlers_running(crawler) if is_asyncio_available() else []
@@ -116,7 +116,7 @@ def _fail_start(crawler: Crawler) -> None:
 
 
 def _handlers_running(crawler: Crawler) -> list[asyncio.Task[Any]]:
-    """Return the tasks of a crawler's handlers of the signal that this task is a handler of.
+    """Return the tasks of a crawler's handlers of the signal that this task handles.
 
     Since 2.14 each handler is run by a task of the same coroutine function.
     """

@@ -63,9 +63,9 @@ class Filter(NamedTuple):
         k, s, r = self
         if not (0 <= resemblance <= 1 and s >= 1 and 1 <= r <= k):
             raise ConfigurationError(
-                f"{r} of {k} features of {s} minima at resemblance {resemblance}: the resemblance"
-                " must be from 0 to 1, the sizes 1 or more, and no more features be required than"
-                " there are"
+                f"{r} of {k} features of {s} minima at resemblance {resemblance}: the"
+                " resemblance must be from 0 to 1, the sizes 1 or more, and the number of"
+                " shared features no larger than the number of features"
             )
         equal = Fraction(resemblance) ** s
         return float(sum(comb(k, i) * equal**i * (1 - equal) ** (k - i) for i in range(r, k + 1)))

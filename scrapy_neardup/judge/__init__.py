@@ -1,6 +1,6 @@
-"""A page to a verdict: its evidence, what its site has shown, and how two pages are compared.
+"""From a page to a verdict: evidence, knowledge about sites, comparison of two pages.
 
-A store is passed in and finds candidates; no module here imports a store. `evidence` makes what a
-store keeps of a page. `sites` holds what a site has shown, which is never stored with a page.
-`comparison` turns both into a decision, and `detector` puts them together.
+A store is passed in and finds candidates; no module here imports a store. `evidence` makes the
+data that a store keeps of a page. `sites` holds the knowledge about sites, which is never stored
+with a page. `comparison` turns both into a decision, and `detector` combines all of them.
 """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum number of tokens of a page that is judged: an empty shell, a redirect notice or a
-spinner says nothing."""
+spinner has no content."""
 
 # Plain numbers: numpy makes an array of each member of an enumeration that it compares.
 _NOSCRIPT, _NAMED = int(Form.NOSCRIPT), int(Form.NAMED)
@@ -48,15 +48,16 @@ _EXTENTS: Final = frozenset(get_args(Extent))
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with the parts from which only its site learns; a store doesn't need them."""
+    """A page with its evidence and text, from which its site learns; a store doesn't need them."""
 
     address: Address
     is_alias: bool = False
-    """Whether it stands for another page (`Content.alias`), which it repeats only if equal."""
+    """Whether it takes the place of another page (`Content.alias`), which it repeats only if
+    equal."""
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
     """Its evidence, unpacked; empty if it has none."""
     text: Text | None = field(default=None, compare=False, repr=False)
-    """Its shingles; None where it has no evidence."""
+    """Its shingles; None if it has no evidence."""
 
 
 class Analyser:
@@ -78,13 +79,13 @@ class Analyser:
             from scrapy_neardup.text.languages import LanguageDetector  # noqa: PLC0415
 
             self._detect = LanguageDetector()
-        # What follows from the parameters, once instead of for each page.
+        # Values derived from the parameters, computed once instead of for each page.
         self._salt = salt(parameters.hash_key)
         self._is_exact = parameters.is_exact
         self._readings = (without_own_address,) if self._is_exact else READINGS
-        # The minima that features are made of come along where they are of one permutation.
+        # With one permutation, the minima for features are computed together with the shingles.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
-        # The last page: rows of a file may repeat it as often as they like.
+        # The last page, because rows of a file may repeat it many times.
         self._blocks: Blocks | None = None
         self._tokens: tuple[NDArray[np.uint64], NDArray[np.int64]]
         self._text: Text | None = None
@@ -158,7 +159,7 @@ class Analyser:
             folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,
             query=looked_up.query,
-            # A page that stands for another one isn't a response with that one.
+            # A page that takes another one's place isn't another response to that page's request.
             name=page_id & 0xFFFF if is_other else address.name,
             segments=segments_of(titles, key=key),
             title=digest(*titles, key=key, bits=32) if any(titles) else 0,
@@ -199,7 +200,7 @@ class Analyser:
         return simhash_features(shingles, numbers), shingles
 
     def telling(self, page: AnalysedPage, paths: frozenset[int]) -> AnalysedPage:
-        """Return a page whose evidence tells these DOM paths apart before others."""
+        """Return a page whose evidence has these DOM paths before others."""
         if page.text is None or (text := page.text.telling(paths)) is page.text:
             return page
         known = page.known._replace(paths=text.standing)
@@ -207,17 +208,17 @@ class Analyser:
         return AnalysedPage(**vars(page) | {"text": text, "known": known, "evidence": evidence})
 
     def by_what_counts(self, page: AnalysedPage, excluded: Excluded) -> AnalysedPage:
-        """Return the page as one that is looked up by what counts of it.
+        """Return the page with features made of the text that counts.
 
-        Text that changes has no part in its features, and boilerplate none in the second half of
-        them: the first half finds what was stored before it was known. The last one is the page's
-        name and title. Fingerprint and evidence stay the same. Some 90 µs.
+        All features leave out text that changes, and the second half also boilerplate. The first
+        half finds pages that were stored before the boilerplate was known. The last feature is the
+        page's name and title. Fingerprint and evidence stay the same. Some 90 µs.
         """
         count = self._filter.features if self._filter else 0
         if not (count and page.evidence):
             return page
         found, own = [*page.features], page.known
-        if page.text is None:  # it was loaded
+        if page.text is None:  # a page that was loaded
             own = Evidence.unpack(page.evidence, self.parameters.sketch)
         else:
             changing = bits_of([*own.paths], excluded.paths)
@@ -235,7 +236,7 @@ class Analyser:
         return AnalysedPage(**vars(page) | {"features": tuple(found)})
 
     def _scope(self, content: Content, url: str | None) -> str:
-        """Return a host or domain, a language, or both; a callable is the caller's to ask."""
+        """Return a host or domain, a language, or both. A callable is called elsewhere."""
         scope = self.parameters.scope
         if callable(scope):
             return ""

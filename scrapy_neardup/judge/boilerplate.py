@@ -1,8 +1,8 @@
 """Boilerplate: shingles that half of the pages of a host or of a folder share.
 
-Kept pages count. So do pages that were dropped for being alike; otherwise a template that was
-once taken for content would stay content. A page at the path of the page that it repeats doesn't
-count.
+Kept pages count. So do pages that were dropped because they were alike; otherwise a template that
+was once taken for content would stay content. A page at the same path as the page that it repeats
+doesn't count.
 
 Memory is bounded by lossy counting (Manku & Motwani, "Approximate frequency counts over data
 streams", VLDB 2002, section 4.2): every few pages rare shingles are dropped, so a group holds a
@@ -25,7 +25,7 @@ from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
 
 SHARE = 0.5
-"""Minimum share of a group's pages with a shingle of its boilerplate."""
+"""Minimum share of a group's pages that have a shingle, for the shingle to be boilerplate."""
 
 MAX_SHINGLES = 8192
 """Maximum number of shingles counted in a group; the most frequent ones stay."""
@@ -67,9 +67,9 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
 ) -> Counted:
     """Return shingles and counts with those of a batch of pages added.
 
-    `pages` are the distinct shingles of each page, ascending. A shingle must be on `fewest` pages
-    of the batch, 1 or 2, to be counted for the first time, and is dropped if its count is below
-    `least`. The `most` shingles with the largest counts stay, among equal counts the first.
+    `pages` are the distinct shingles of each page, ascending. A new shingle is counted only if it
+    is on at least `fewest` pages of the batch (1 or 2). Shingles with counts below `least` are
+    dropped. Of the others, the `most` with the largest counts stay; among equal counts the first.
     O(n log n) for n shingles in all.
     """
     found, times = np.unique(np.concatenate(pages), return_counts=True)
@@ -81,7 +81,7 @@ def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     is_new = ~is_known & (times >= fewest)
     total = np.concatenate([counts, times[is_new]]).astype(np.float32)
     every = np.concatenate([shingles, found[is_new]])
-    order = np.argsort(every, kind="stable")  # merges what is in order already
+    order = np.argsort(every, kind="stable")  # merges sorted runs
     order = order[total.take(order) >= least]
     every, total = every.take(order), total.take(order)
     if len(total) > most:
@@ -101,7 +101,7 @@ class Counts:
         self.shingles = np.empty(0, np.uint64)
         """The shingles, ascending, shape (n,)."""
         self.counts = np.empty(0, np.float32)
-        """Number of pages with each shingle, without pages that wait to be counted."""
+        """Number of pages with each shingle, not counting the pages of the current batch."""
         self._waiting: list[NDArray[np.uint64]] = []
 
     def add(self, shingles: NDArray[np.uint64]) -> bool:
@@ -137,7 +137,7 @@ class Counts:
         return total
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return all counts, to continue from, or those that other crawlers need."""
+        """Return all counts, for the next run, or only those that other crawlers need."""
         if complete:
             return [self.pages, *[each.tolist() for each in self._arrays]]
         self._count_first()
@@ -177,7 +177,7 @@ class Counts:
 
     def _count(self) -> None:
         least = _RARE * self.pages if self.pages >= _BATCH else 0.0
-        # Boilerplate is soon on two pages of one batch.
+        # Boilerplate is on two pages of a batch before long.
         fewest = 2 if self.pages > _BATCH else 1
         self.shingles, self.counts = counted(
             self.shingles, self.counts, self._waiting, fewest, least, MAX_SHINGLES
@@ -205,7 +205,7 @@ class Boilerplate(SiteRule[Counts]):
         if text is None:
             return False
         shingles, is_first = text.shingles, False
-        if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
+        if len(shingles) > MAX_SHINGLES:  # a fair sample, because shingles are hashes
             shingles = shingles[:MAX_SHINGLES].copy()
         for group in {evidence.host, *self.folders.levels(evidence.host, evidence.folder)}:
             folder = self.used(group)
@@ -223,7 +223,7 @@ class Boilerplate(SiteRule[Counts]):
         return Excluded(shared=(*dict.fromkeys(found),), by=(self.name,)) if found else NOTHING
 
     def refresh(self, groups: Iterable[int]) -> None:
-        """Find the boilerplate of some folders."""
+        """Compute the boilerplate of some folders again."""
         for group in groups:
             if group not in self.own:
                 self.own[group] = Counts()

@@ -1,9 +1,9 @@
 """Parts of a site's pages that change by themselves: clocks, counters, adverts, tokens.
 
 Only two responses to one request show them, and only a crawl can repeat a request
-(`scrapy_neardup.crawl.experiments.refetch`). Two URLs may be two pages, whatever they have in
-common. Parts that differ between the two responses aren't content of any page of the same *place*,
-the folder of the address without its numbers. They are the text at the DOM paths that differ, all
+(`scrapy_neardup.crawl.experiments.refetch`). Two URLs may be two pages, however similar they are.
+Parts that differ between the two responses aren't content of any page of the same *place*, the
+folder of the address without its numbers. They are the text at the DOM paths that differ, all
 shingles that only one response has, and the media, if they differ.
 """
 
@@ -22,20 +22,20 @@ from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
 
 SHOWN: Final = 2
-"""Minimum number of pairs of responses in which a part must have changed, if it isn't known to
-change at another place of the host; it must also have changed as often as it stayed the same."""
+"""Minimum number of pairs of responses in which a part must have changed, unless it is known to
+change at another place of the host. It must also have changed at least as often as not."""
 EVERYWHERE: Final = 10
-"""Minimum number of places where a part must have changed, if it stayed the same nowhere, to be
-known to change at all places of the host: a site may have more places than a crawl can ask."""
+"""Minimum number of places at which a part must have changed, and none at which it stayed the
+same, to be known to change at all places of the host: a crawl can't test every place."""
 MAX_UNASKED: Final = 16
-"""Maximum number of shingles of such a part at a place where nothing was asked: a counter has few,
-and what a page says may stand at the same DOM path in another section."""
+"""Maximum number of shingles of such a part at an untested place: a counter has few, and content
+may be at the same DOM path in another section."""
 MIN_SHARED: Final = 0.2
 """Minimum share of the smaller response's shingles that the other response has, too."""
 
 MIN_CHANGED: Final = 0.3
-"""Minimum share of the shingles at a DOM path that only one response has; with a clock among
-paragraphs, the path neither changes nor stays."""
+"""Minimum share of the shingles at a DOM path that only one response has. If fewer differ, for
+example a clock among paragraphs, the path counts neither as changed nor as the same."""
 
 _MAX_PATHS: Final = 128
 """Maximum number of DOM paths of a place that are counted."""
@@ -48,7 +48,7 @@ Counted = dict[int, tuple[int, int]]
 
 
 class _Place(SharedShingles):
-    """What changes on the pages of one place: its shingles are those that one response lacked."""
+    """What changes on the pages of one place: DOM paths, and shingles that one response lacked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Changing(SiteRule[_Place]):
     """The changing parts of the pages of one host, by place."""
 
     name = "changing"
-    sentence = "a part of its pages is another one in each response to the same request"
+    sentence = "parts of its pages change with each response to the same request"
     shown = _Place
     most = 64
 
@@ -92,15 +92,15 @@ class Changing(SiteRule[_Place]):
         super().__init__(folders)
         self._known: dict[int, frozenset[int]] = {}
         self._everywhere: frozenset[int] = frozenset()
-        """DOM paths that change at places where nothing was asked yet, too."""
+        """DOM paths that change at all places of the host, tested or not."""
 
     def learn_response(
         self, place: int, ours: Evidence, theirs: Evidence, texts: tuple[Text, Text]
     ) -> bool:
         """Learn from two responses to one request; return whether something new is known.
 
-        A response with another title or heading, or with almost nothing in common, is another
-        page (an error, a login), and shows nothing.
+        A response with another title or heading, or with almost nothing in common, is another page
+        (an error, a login), and is ignored.
         """
         one, other = (text.shingles for text in texts)
         only = np.setxor1d(one, other, assume_unique=True)
@@ -158,7 +158,7 @@ class Changing(SiteRule[_Place]):
         return same > other
 
     def refresh(self, groups: Iterable[int]) -> None:  # noqa: ARG002  (one place tells of another)
-        """Find what is known to change by all that was counted."""
+        """Compute what is known to change from all counts."""
         total: dict[int, Counted] = {}
         for place in self.own.keys() | self.others.keys():
             sums = total[place] = {}

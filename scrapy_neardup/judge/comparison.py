@@ -1,23 +1,22 @@
-"""Two pages to a decision.
+"""From two pages to a decision.
 
 1. All visible text counts, except for boilerplate: text that half of the pages of its host or
    folder share; text that differed between two responses to one request for a page of the same
-   place; and, where addresses agree, elements named as boilerplate, if the two pages are alike to
-   .8 with them, or if the links there lead to pages of the same names on both.
+   place; and, if addresses agree, elements named as boilerplate, provided that the two pages
+   resemble each other by .8 with them, or that the links there lead to pages of the same names.
 2. Two pages are one if the resemblance of the text that counts is at least
    ``NEARDUP_MIN_RESEMBLANCE`` (.9). If their titles differ it must be .95, or .99 if the last
-   parts of their addresses differ, too (only then a title's numbers count). No page is dropped
-   below .8 of all visible text, except for text that the site has shown not to count. A key of its
-   address that a page shows is part of its title. A canonical address counts as a page's path only
-   if titles agree, and until pages of its site with different titles name the same one.
-   Where titles agree, and header or footer differ as the boilerplate of two folders does, shingles
-   that reach into them don't count.
+   parts of their addresses differ, too (only then a title's numbers count). No page is dropped if
+   all visible text resembles the other's by less than .8, except for text that the site has shown
+   not to count. If a page shows a key of its address, this is part of its title. A canonical
+   address counts as a page's path only if titles agree, and only until pages of its site with
+   different titles name the same one. If titles agree, and headers or footers differ because they
+   are the boilerplate of two folders, shingles that reach into these don't count.
 3. Pages are one if their rows are equal, in any order, and their titles are equal. Pages must be
-   equal if almost nothing counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
-   are known.
-4. Other media or embedded data make pages different if their titles differ, little text counts, or
-   too few pages of the folder are known. So do different texts at the place that tells records
-   apart.
+   equal if almost no text counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
+   are known. 4. Different media or embedded data make pages different if their titles differ,
+   little text counts, or too few pages of the folder are known. So do different texts at the place
+   by which records differ.
 
 The constants are measured in docs/quality.md.
 """
@@ -36,16 +35,16 @@ from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 RETITLED: Final = 0.5
 """Share of the usual difference that pages with different titles may have: .95 instead of .9."""
 RENAMED: Final = 0.1
-"""The same if the last parts of their addresses differ, too: .99."""
+"""The same share if the last parts of their addresses differ, too: .99."""
 LEAST: Final = 0.8
 """Minimum resemblance of the text outside of named elements."""
 MIN_TEXT: Final = 10
-"""Number of shingles outside of elements named as boilerplate below which those elements count."""
+"""Minimum number of shingles outside of elements named as boilerplate for these to be left out."""
 MIN_BESIDE_MEDIA: Final = 60
-"""Number of shingles that count below which other media contradict."""
+"""Number of shingles that count below which pages with different media are different."""
 
 _LEFT: Final = 0.5
-"""Number of shingles below which nothing differs: sketches estimate it."""
+"""Estimated number of differing shingles below which nothing differs."""
 _UNEQUAL: Final = 0.999
 """Maximum resemblance that is reported for unequal pages, because their sketches may be equal."""
 
@@ -78,9 +77,9 @@ _CHANGED: Final = Decided(is_same=False, rule=Refusal.CHANGED)
 class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
-    Without `at_hand`, which has what is known of the page, it repeats any candidate. If the page
-    `renews` its entry of an earlier crawl and `differs` from it, it repeats nothing, so that the
-    store has its new content.
+    Without `at_hand`, the page's own data, it repeats any candidate. If the page `renews` its entry
+    of an earlier crawl and `differs` from it, it repeats none, so that the store gets its new
+    content.
     """
 
     def __init__(self, page: Page, at_hand: AtHand | None, *, renews: bool = False) -> None:
@@ -137,7 +136,7 @@ class _Judgement(Pair):
     _unequal = Refusal.UNEQUAL
 
     def decide(self) -> Decided:
-        """Return whether the two are one page."""
+        """Return whether the two are one page, and why."""
         ours, theirs, context = self.ours, self.theirs, self.context
         has_canonical = theirs.has_canonical > ours.has_canonical
         if context.prefers_canonical and self.has_one_path and has_canonical:
@@ -173,7 +172,7 @@ class _Judgement(Pair):
         return self.context.knowledge.has_few_pages(self.ours, self.theirs)
 
     def _may_be_equal(self, views: Views) -> bool | None:
-        """Return whether pages are equal, where equality decides; else None."""
+        """Return whether the pages are equal, if equality decides; otherwise None."""
         is_equal = self.has_equal_rows and self.has_equal_named
         if self.title is Title.SAME or self.ours.segments == self.theirs.segments:
             is_response = self.address is AddressMatch.RESPONSE and self.has_equal_rows
@@ -197,7 +196,8 @@ class _Judgement(Pair):
     def _is_cold(self) -> bool:
         """Return whether too little is known about the pages' site to trust their resemblance.
 
-        Two hosts share no template, so their pages with one title are judged like any others.
+        Pages of two hosts with one title are judged like any others, because hosts share no
+        template.
         """
         ours, theirs, context = self.ours, self.theirs, self.context
         if self.has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
@@ -248,7 +248,7 @@ class _Judgement(Pair):
         views = self._views
         shown = (("text", views.text), ("all", views.all)) if views else ()
         learnt = dict.fromkeys(self.of_ours.by + self.of_theirs.by)
-        if rule is Rule.EQUAL:  # what was learnt didn't matter where all is equal
+        if rule is Rule.EQUAL:  # if all is equal, what was learnt didn't matter
             learnt.pop("boilerplate", None)
             if self.ours.rows == self.theirs.rows:
                 learnt.pop("changing", None)
@@ -272,7 +272,7 @@ def compared(
     *,
     renews: bool = False,
 ) -> Comparison:
-    """Return the comparison of a page of which only what a store keeps is at hand.
+    """Return the comparison of a page from the data that a store keeps.
 
     `sizes` are the bits of the sketches that the store keeps; None if it keeps no evidence.
     """

@@ -1,4 +1,4 @@
-"""Page to verdict, by what its site has shown and the candidates of the store."""
+"""From a page to a verdict, with the knowledge about its site and the candidates of the store."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Skipped = Callable[[str, int], None]
 class Detector:
     """An `Analyser` with a store of pages, and with knowledge about each site.
 
-    `on_learnt` is called once for each site and kind of knowledge, when it begins to count, and
-    `on_skipped` when notices of other crawlers can't be read. `job` identifies this run and the
-    later run that resumes it, among all runs that share the store; None means that it is never
-    resumed. Two concurrent runs must not share it. `prefers_canonical` is as in `Context`.
+    `on_learnt` is called once for each site and kind of knowledge, when it is first used, and
+    `on_skipped` if notices of other crawlers can't be read. `job` identifies a run and the later
+    run that resumes it, among all runs that share the store; None means that it is never resumed.
+    Two concurrent runs must not have the same. `prefers_canonical` is as in `Context`.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Detector:
             verdict = await self.store.check_and_add(page, comparison.decide)
             return self._explained(page, verdict, comparison)
         context = self._context
-        # Of a page that was loaded only the address is at hand, and no site has its evidence.
+        # A page that was loaded has only its address, and no site learns from its evidence.
         host = page.known.host or -page.address.folders[0]
         site = self._sites.get(host)
-        while self._sites.forgotten:  # they go on from what is posted now
+        while self._sites.forgotten:  # a forgotten site continues from what is posted now
             await self._exchange(self._sites.forgotten.pop())
         site = site or await self._meet(host, page.address.site)
         if page.known.host:
@@ -116,7 +116,7 @@ class Detector:
     async def learn_response(self, first: Page | Verdict, second: Page | Verdict) -> bool:
         """Learn from two responses to one request; return whether something new is known.
 
-        Pages that weren't judged, or are stored without evidence, show nothing.
+        Pages that weren't judged, or are stored without evidence, are ignored.
         """
         if not (isinstance(first, AnalysedPage) and isinstance(second, AnalysedPage)):
             return False
@@ -130,7 +130,7 @@ class Detector:
         return True
 
     def asks_again(self, page: AnalysedPage) -> bool:
-        """Return whether a second response would say if a page is a record; once a place."""
+        """Return whether a second response would show if a page is a record; once for a place."""
         site = self._sites.get(page.known.host)
         return site is not None and site.records.asks_again(page.id)
 
@@ -155,7 +155,7 @@ class Detector:
     def repeats(self, page: Page | Verdict, other: Page | Verdict) -> bool | None:
         """Return whether a page repeats another one at hand.
 
-        None if it may: almost nothing counts besides text that changes by itself.
+        None if that is uncertain, because almost all of the text changes by itself.
         """
         if isinstance(page, Verdict) or isinstance(other, Verdict):
             return False
@@ -171,7 +171,7 @@ class Detector:
         return None if decided.rule == Refusal.CHANGING else decided.is_same
 
     def _telling(self, page: AnalysedPage) -> tuple[AnalysedPage, Excluded]:
-        """Return a page with what matters on its site told apart, and what doesn't count of it."""
+        """Return a page whose evidence has the DOM paths that matter, and its excluded parts."""
         excluded = self._sites.exclude(page.known)
         told = self.analyser.telling(page, excluded.tells)
         return told, excluded if told is page else self._sites.exclude(told.known)
@@ -219,8 +219,8 @@ class Detector:
         self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence
     ) -> None:
         """Learn from a page, and from what it repeats."""
-        # A page that is taken for another one of its template shows what the template is. One page
-        # that is new each time it is met, or has many parameters, doesn't show what others share.
+        # A page that is dropped for another one of its template shows the template. A page that is
+        # new each time it is met, or has many parameters, doesn't show what other pages share.
         is_other = verdict.decision is NEW or (
             verdict.rule in {Rule.ALIKE, Rule.RETITLED}
             and compare_addresses(page.known, theirs)
@@ -256,7 +256,7 @@ class Detector:
         with suppress(StoreError):
             for state in states:
                 if site.restore(state):
-                    # It is out of date from now on; a run that is killed leaves nothing.
+                    # The saved state is out of date from now on; a run that is killed leaves none.
                     await self.store.exchange(self._topic(name), site.member, b"")
                 else:
                     site = self._sites.add(host, name)
@@ -265,7 +265,7 @@ class Detector:
 
     async def _exchange(self, site: Site, *, posts: bool = True) -> None:
         """Post what was learnt about a site, if `posts`, and read what other crawlers learnt."""
-        with suppress(StoreError):  # what is missed now is read the next time
+        with suppress(StoreError):  # notices that are missed now are read the next time
             dump = site.dump() if posts else None
             dumps = await self.store.exchange(site.name, site.member, dump)
             others = [each for each in dumps if each != dump]

@@ -6,7 +6,7 @@ All of it is read from the page alone:
 bytes     type        content
 ========= =========== ==========================================================================
 0 to 7    2 x uint32  host, and folder: the address without its last step
-8 to 11   uint32      path; that of the canonical page where it names one
+8 to 11   uint32      path; that of the canonical page if it names one
 12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
 16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
 36 to 39  uint32      title and h1 unchanged; 0 for none
@@ -40,14 +40,15 @@ TEXT, NAMED = KINDS = range(2)
 """Kinds of shingles: of the text, and of elements named as boilerplate."""
 
 MAX_PATHS: Final = 8
-"""Maximum number of DOM paths of a page that are told apart."""
+"""Maximum number of DOM paths of a page that evidence has."""
 
 _MIN_PATH_TOKENS: Final = 1
 """Minimum number of tokens at a DOM path that is distinguished."""
 _MAX_SHARE: Final = 0.9
 """Maximum share of a page's tokens at a DOM path that is distinguished."""
 _SMALL_SHARE: Final = 0.25
-"""Maximum share of the text's tokens at a DOM path that comes before larger ones."""
+"""Maximum share of the text's tokens at a DOM path that is small, and so comes before larger
+ones."""
 
 
 class DomPath(NamedTuple):
@@ -56,11 +57,11 @@ class DomPath(NamedTuple):
     rows: int
     """Sum of the hashes of its rows, 32 bits."""
     shingles: int
-    """Number of shingles that touch it and stand nowhere else, up to 255."""
+    """Number of shingles that touch it and occur nowhere else, up to 255."""
 
 
 def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
-    """Return which of some DOM paths are among known ones, a bit for each."""
+    """Return one bit for each DOM path: whether it is among the known ones."""
     return sum([1 << number for number, path in enumerate(paths) if path in known])
 
 
@@ -69,9 +70,9 @@ def short_paths(
 ) -> list[int]:
     """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
 
-    The first and the last block of a path are distinguished, because a template often uses the
-    same kind of element above and below the content; but not in a list of links, where the two
-    would take the place of other paths.
+    The first and the last block of a path get paths of their own, because a template often uses
+    the same kind of element above and below the content. In a list of links they don't, because
+    they would take the place of other paths.
     """
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}
@@ -96,12 +97,12 @@ def told_apart(
 ) -> tuple[int, ...]:
     """Return the DOM paths whose text can be left out separately.
 
-    Those in `first`, which matter on the page's site, come before others. Then comes the last path
-    of the text, then small ones. Among these, paths of the text come before those of elements
-    named as boilerplate. Of small ones the smaller come first: a town, a price or a clock beside
-    menus and hints. The ends of a list, blocks about as long as the rest of it, come after other
-    small ones. `paths` and `counts` are DOM path and number of tokens of each block, `block_paths`
-    the DOM paths that the blocks of a list share.
+    The order is: paths in `first`, which matter on the page's site; the last path of the text;
+    small ones; others. Paths of the text come before those of elements named as boilerplate. Among
+    small ones the smaller come first, for example a town, a price or a clock beside menus and
+    hints. The ends of a list, blocks about as long as the rest of it, come after other small ones.
+    `paths` and `counts` are DOM path and number of tokens of each block, `block_paths` the DOM
+    paths that the blocks of a list share.
     """
     sizes, lists, numbers = Counter[int](), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     blocks = [(block, path & 1) for block, path in zip(block_paths, paths, strict=True)]
@@ -139,7 +140,7 @@ MAX_SEGMENTS: Final = 10
 """Maximum number of segments of title and headings that are kept."""
 
 MAX_LABELS: Final = (1 << 16) - 1
-"""Maximum number of words of elements named as boilerplate that is stored."""
+"""Largest stored number of words of elements named as boilerplate."""
 
 _HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H5IH2B")
 _PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}I{MAX_PATHS}B")
@@ -155,7 +156,7 @@ def stored_size(sizes: tuple[int, int]) -> int:
 
 
 def have_one_path(ours: bytes, theirs: bytes) -> bool:
-    """Return whether two pages have the same path, from their evidence."""
+    """Return whether two pages, given by their evidence, have the same path."""
     return ours[_PATH] == theirs[_PATH]
 
 
@@ -187,7 +188,7 @@ class Evidence(NamedTuple):
     """Sketches of text and of elements named as boilerplate."""
 
     def rows_at(self, path: int) -> int:
-        """Return the sum of the rows at a DOM path; 0 if it isn't told apart."""
+        """Return the sum of the rows at a DOM path; 0 if the evidence doesn't have the path."""
         at = self.paths.get(path)
         return 0 if at is None else at.rows
 
@@ -279,6 +280,6 @@ def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
     return frozenset([_hashed(text, key) for text in texts])
 
 
-@lru_cache(maxsize=256)  # most pages of a site have some segments that others have
+@lru_cache(maxsize=256)  # most pages of a site share some segments with others
 def _hashed(segment: str, key: bytes | None) -> int:
     return digest(segment, key=key, bits=32) & 0xFFFF or 1

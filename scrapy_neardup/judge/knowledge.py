@@ -1,13 +1,13 @@
-"""What is known of a site, and which parts of its pages don't count by it.
+"""The knowledge about a site, which says which parts of its pages don't count.
 
 A site has folders: ``//example.com/docs/4.1/`` is one, and so is each folder above it. All
-knowledge about a site stands in tables of one kind (`PageGroups`): what each group of its pages
-has shown. Most groups are folders. Other crawlers get the part that they need, and the crawl's
-next run gets everything.
+knowledge about a site is in tables of one kind (`PageGroups`), with an entry for each group of its
+pages. Most groups are folders. Other crawlers get the part that they need, and the crawl's next
+run gets everything.
 
 A new kind of knowledge is a subclass of `SiteRule`, an instance among a site's `rules`, and tests.
-A rule applies only to pages of its own site: knowledge about one host never says anything about
-pages of another one.
+A rule applies only to pages of its own site: knowledge about one host is never used for pages of
+another host.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.urls import MAX_DEPTH, Address
 
 MEDIA: Final = 0
-"""The media of a page, among its DOM paths, which are never 0."""
+"""The media of a page in a set of DOM paths, which are never 0."""
 
 
 class Excluded(NamedTuple):
-    """The parts of a page that don't count, and those that tell pages apart."""
+    """The parts of a page that don't count, and those by which records differ."""
 
     segments: frozenset[int] = frozenset()
     """Segments of its title that belong to the site."""
@@ -40,13 +40,13 @@ class Excluded(NamedTuple):
     shared: tuple[SharedShingles, ...] = ()
     """Boilerplate of its folders, and text that changes with each response."""
     by: tuple[str, ...] = ()
-    """Kinds of knowledge behind these exclusions."""
+    """Kinds of knowledge from which these exclusions follow."""
     records: frozenset[int] = frozenset()
-    """DOM paths whose text tells records apart."""
+    """DOM paths at which the texts of records differ."""
     canonicals: bool = False
     """Whether canonical addresses of its site mean nothing."""
     tells: frozenset[int] = frozenset()
-    """DOM paths that must be told apart on pages of its folder."""
+    """DOM paths that evidence of pages of its folder should have."""
 
     def plus(self, other: Excluded) -> Excluded:
         """Return the union of two exclusions."""
@@ -65,7 +65,7 @@ class Excluded(NamedTuple):
 NOTHING: Final = Excluded()
 
 MIN_PAGES: Final = 8
-"""Minimum number of pages of a group with boilerplate; so few must all have it, except for one."""
+"""Minimum number of pages of a group for boilerplate. Of so few, all but one must have it."""
 MAX_FOLDERS: Final = 256
 """Maximum number of groups of a table; those used last stay."""
 MAX_STATE: Final = 8 << 20
@@ -75,7 +75,7 @@ _MAX_COUNTED: Final = 4096
 _ENTRY_BYTES: Final = 256
 
 UNREADABLE: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
-"""What reading a dump raises that may be damaged, or written by a stranger."""
+"""Exceptions that reading a dump may raise if it is damaged, or written by a stranger."""
 
 
 class Shown(Protocol):
@@ -127,10 +127,10 @@ class PageGroups(Generic[S]):
         return True
 
     def refresh(self, groups: Iterable[int]) -> None:
-        """Find what follows from all entries of some groups."""
+        """Compute what follows from all entries of some groups."""
 
     def dump(self, *, complete: bool) -> list[Any]:
-        """Return what others need, or all of it up to `MAX_STATE`, as values for JSON."""
+        """Return what other crawlers need, or everything up to `MAX_STATE`, as values for JSON."""
         found, left = [], MAX_STATE
         for group, entry in reversed(self.own.items()):
             if complete or self.is_shared(group):
@@ -189,7 +189,7 @@ class SiteFolder:
     place: int = 0
     """The place (`Address.place`) of its pages; 0 for none."""
     records: frozenset[int] = frozenset()
-    """DOM paths that tell its records apart."""
+    """DOM paths at which its records differ."""
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         """See `Shown`."""
@@ -226,12 +226,12 @@ class Folders(PageGroups[SiteFolder]):
         return self.own.get(folder, _UNMET).place or folder
 
     def meet(self, address: Address) -> None:
-        """Note where the folder of a page stands, before its pages are compared."""
+        """Note the folders above a page's folder, before its pages are compared."""
         known = self.used(address.folders[-1])
         known.chain, known.place = address.folders, address.place
 
     def learn(self, folders: tuple[int, ...]) -> None:
-        """Count a kept page in the last of these folders, each of which leads to the next."""
+        """Count a kept page in the last of these folders; each is within the one before."""
         for depth, folder in enumerate(folders, start=1):
             known = self.used(folder)
             known.chain = folders[:depth]
@@ -242,9 +242,9 @@ class Folders(PageGroups[SiteFolder]):
         return self.own.get(folder, _UNMET).chain or (host,)
 
     def levels(self, host: int, folder: int) -> Iterator[int]:
-        """Yield a folder and those above it, up to the first of which enough pages are known.
+        """Yield a folder and the folders above it, up to the first with enough known pages.
 
-        So a folder of few pages, ``/offers/17/``, is known by the folder above it.
+        So a folder of few pages, such as ``/offers/17/``, uses the knowledge of the folder above.
         """
         for each in reversed(self.chain(host, folder)):
             yield each
@@ -256,7 +256,7 @@ class Folders(PageGroups[SiteFolder]):
         return self.own.get(folder, _UNMET).pages
 
     def has_few_pages(self, folder: int) -> bool:
-        """Return whether too few pages of a folder are known to tell what they share."""
+        """Return whether too few pages of a folder are known to learn what they share."""
         return sum([each.pages for each in self.of(folder)]) < MIN_PAGES
 
     def refresh(self, groups: Iterable[int]) -> None:
@@ -273,7 +273,7 @@ class SiteRule(PageGroups[S], ABC):
     sentence: ClassVar[str]
     """The sentence that is logged with the first such knowledge."""
     host_alone: ClassVar[bool] = False
-    """Whether other crawlers get what is known of the host, and nothing of other folders."""
+    """Whether other crawlers get only the knowledge about the host, not that about its folders."""
 
     def __init__(self, folders: Folders) -> None:
         super().__init__()
@@ -286,7 +286,7 @@ class SiteRule(PageGroups[S], ABC):
     def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known.
 
-        `text` has its shingles; None if the rule has learnt from the page before.
+        `text` has the page's shingles; it is None if the rule has learnt from the page before.
         """
         return False
 

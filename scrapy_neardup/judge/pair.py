@@ -1,7 +1,7 @@
-"""Two pages side by side: addresses, titles, and what counts of their texts.
+"""Two pages side by side: addresses, titles, and the parts of their texts that count.
 
-Text that changes with each response, boilerplate and joints of both don't count. Texts are
-compared as far as their sketches show. `scrapy_neardup.judge.comparison` decides by what is left.
+Text that changes with each response, boilerplate and joints of both (`Pair.joints`) don't count.
+Texts are compared by their sketches. `scrapy_neardup.judge.comparison` decides by the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scrapy_neardup.judge.sketch import Overlap, Sketch, marked, overlap
 _DEVIATIONS: Final = 2.0
 """Number of standard deviations by which a sampled resemblance may be too high."""
 _UNSEEN: Final = 3.0
-"""Number of sampled shingles that may differ if none was seen to, with 95 % confidence."""
+"""Number of sampled shingles that may differ although none was seen to, with 95 % confidence."""
 
 
 _ANY_KIND: Final = np.uint64(1)
@@ -54,7 +54,7 @@ def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
         names_canonical = ours.has_canonical or theirs.has_canonical
         if ours.query == theirs.query and not names_canonical:
             return AddressMatch.RESPONSE
-        # Parameters that only one of two addresses has may mean nothing.
+        # Parameters that only one of two addresses has may have no effect.
         if ours.query == theirs.query or not (ours.query and theirs.query):
             return AddressMatch.PATH
     return AddressMatch.NAME if ours.name == theirs.name else AddressMatch.OTHER
@@ -66,18 +66,20 @@ class Views(NamedTuple):
     text: Overlap
     all: Overlap
     text_scale: float
-    """Number of shingles for each one compared: sketches sample, and boilerplate hides some."""
+    """Number of shingles for each compared one: sketches are samples, and boilerplate hides
+    some."""
     all_scale: float
-    """The same of both kinds, on average: most named elements are sampled more coarsely."""
+    """The same number on average over both kinds: most named elements are sampled more
+    coarsely."""
     unseen: float
     """Number of shingles of named elements that may differ although no sampled one does."""
 
     def least(self) -> float:
-        """Return what the resemblance of all text is at least, but for one case in forty."""
+        """Return a lower bound of the resemblance of all text, which holds in 39 cases of 40."""
         return _least(self.all.plus(Overlap(0.0, self.unseen, 0.0)), self.all_scale)
 
     def least_beside(self, ours: int, theirs: int) -> float:
-        """Return the same of the text and so many words of each page that have no equal."""
+        """Return the same bound if so many words of each page match none of the other page."""
         return _least(self.text.plus(Overlap(0.0, ours, theirs)), self.text_scale)
 
 
@@ -87,7 +89,7 @@ def _least(view: Overlap, scale: float) -> float:
 
 
 class AtHand:
-    """A page at hand: its evidence, what doesn't count of it, and its shingles if they are known.
+    """A page at hand: its evidence, the parts that don't count, and its shingles if known.
 
     `sizes` are the bits of its sketches.
     """
@@ -113,7 +115,7 @@ class AtHand:
 
 
 class Pair:
-    """A page at hand and a stored one; `of_theirs` says what doesn't count of the latter."""
+    """A page at hand and a stored one; `of_theirs` has the stored one's parts that don't count."""
 
     def __init__(self, at_hand: AtHand, theirs: Evidence, of_theirs: Excluded) -> None:
         self.at_hand, self.context = at_hand, at_hand.context
@@ -131,7 +133,7 @@ class Pair:
         self.leave_out(*((self.of_ours, of_theirs) if may_change else ()))
 
     def identify(self) -> None:
-        """Compare addresses and titles, by what the pages' sites have shown."""
+        """Compare addresses and titles, with the knowledge about the pages' sites."""
         ours, theirs = self.ours, self.theirs
         self.address, self.title = compare_addresses(ours, theirs), Title.UNKNOWN
         names_canonical = ours.has_canonical or theirs.has_canonical
@@ -155,7 +157,7 @@ class Pair:
             self.address = AddressMatch.PATH
 
     def believes_canonical(self) -> bool:
-        """Return whether a canonical address counts as a path: a hint, where titles agree."""
+        """Return whether a canonical address counts as a path: titles must agree."""
         agree = self.title is Title.SAME or self.ours.title == self.theirs.title
         return agree and not (self.of_ours.canonicals or self.of_theirs.canonicals)
 
@@ -168,11 +170,12 @@ class Pair:
         if self.changing:
             own, other = (each.rows_without(self.changing) for each in (ours, theirs))
         self.has_equal_rows, self.has_equal_named = map(eq, own, other)
-        if (sum(own) - sum(other)) % (1 << 32) == 0:  # a row is named in one of two templates
+        # One of two templates may name a row as boilerplate.
+        if (sum(own) - sum(other)) % (1 << 32) == 0:
             self.has_equal_rows = self.has_equal_named = True
 
     def are_records(self) -> bool:
-        """Return whether the place that tells records apart has different texts."""
+        """Return whether the texts differ at the place by which records differ."""
         ours, theirs = self.ours, self.theirs
         places, others = self.of_ours.records, self.of_theirs.records
         places = places | others if ours.folder == theirs.folder else places & others
@@ -197,24 +200,25 @@ class Pair:
             scales.append(size / seen * 2.0**level)
             both = overlap(a, b, boilerplate, size)
             if self.changing:
-                # Of the stored page it isn't known which shingles change, but how many.
+                # For the stored page only the number of changing shingles is known.
                 at_changing = self.theirs.shingles_at(self.changing, kind)
                 both = both._replace(theirs=max(0.0, both.theirs - at_changing))
             found.append(both)
         text, named = found
         if self.has_equal_named:
-            scales[NAMED] = 1.0  # nothing is sampled of what is known to be equal
+            scales[NAMED] = 1.0  # parts that are known to be equal aren't estimated
         whole = text.plus(named)
         scale = (scales[TEXT] * sum(text) + scales[NAMED] * sum(named)) / max(1.0, sum(whole))
         return Views(text, whole, scales[TEXT], scale, _UNSEEN * (scales[NAMED] - 1))
 
     def joints(self) -> int:
-        """Return how many shingles of each page only reach into headers and footers that differ.
+        """Return how many shingles of each page differ only because headers and footers do.
 
-        The text of the page at hand begins or ends with boilerplate, and its innermost shingle
-        isn't boilerplate of the other page, which has boilerplate that this one lacks. The content
-        beside it begins or ends as on the other page: its outermost shingles are in that page's
-        sketch, as far as they are sampled. O(shingles of the page and of the boilerplate).
+        Three conditions must hold. The text of the page at hand begins or ends with boilerplate.
+        Its innermost shingle isn't boilerplate of the other page, which has boilerplate that this
+        one lacks. The content beside it begins or ends as on the other page: its outermost
+        shingles are in that page's sketch, as far as they are sampled. O(shingles of the page and
+        of the boilerplate).
         """
         text, sketch = self.at_hand.text, self.theirs.sketches[TEXT]
         own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))

@@ -1,4 +1,4 @@
-"""The options that say what a near-duplicate is: `Parameters`, and what stores need of them."""
+"""The options that say what a near-duplicate is: `Parameters`, and the part that stores need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scrapy_neardup.settings.catalogue import PRESETS, Judging
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """The evidence that makes an entry a candidate, and that confirms it; by default distance."""
+    """Which evidence makes an entry a candidate, and confirms it; by default only distance."""
 
     by_distance: bool = True
     """Whether an entry within k bits is a candidate. If not, only features find candidates. Exact
@@ -24,7 +24,8 @@ class Matching:
     features: int = 0
     """Number of features of a page that isn't exact; 0: pages aren't looked up by them."""
     feature_size: int = 0
-    """Number of minima in a feature (s). A store only records it, because others don't match."""
+    """Number of minima in a feature (s). A store only records it: features of other sizes don't
+    match."""
     shared_features: int = 1
     """Number of features that an entry must share to be a candidate (r of Broder 2000)."""
     text_bits: int = 0
@@ -63,7 +64,7 @@ class Parameters(Judging):
         if self.method == "both" and not self.min_resemblance:
             raise ConfigurationError(
                 "NEARDUP_METHOD = 'both' finds candidates that have to be confirmed: set"
-                " NEARDUP_MIN_RESEMBLANCE, to 0.9 say"
+                " NEARDUP_MIN_RESEMBLANCE, for example to 0.9"
             )
         if self.detect_language and not _name(self.scope).endswith("language"):
             raise ConfigurationError(
@@ -78,7 +79,7 @@ class Parameters(Judging):
 
     @property
     def matching(self) -> Matching:
-        """The parameters of a store besides `max_distance` and `schema`."""
+        """The parameters of a store, apart from `max_distance` and `schema`."""
         count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
         text_bits, named_bits = self.sketch if self.min_resemblance else (0, 0)
         return Matching(

@@ -1,19 +1,19 @@
-"""Steps that prepare a page's content, from that page alone, by its address.
+"""Steps that prepare a page's content, by its address, without knowledge about other pages.
 
-Keys of its address that a page shows count as headings, and the address itself is left out
+If a page shows keys of its address, they count as headings. The address itself is left out
 (`scrapy_neardup.urls`).
 
-Calendars are endless: of their empty months, only those of two years are kept. A month is empty
-if its page shows only its date. Its address names a year and a month. Its text has the days of
-that month in a row, with no word between them and none of them a link. All other numbers are those
-of the address, or next to them, as in links to the months around. Such a page is read without its
-numbers, and looked up as that month of one of two years, the even or the odd one. So a third year
-repeats the first if the two are equal except for DOM paths that change. A month with an event has
-words of its own, or links.
+Calendars are endless, so only two years of their empty months are kept. A month is empty if its
+page shows only its date: its address names a year and a month, and its text has the days of that
+month in a row, with no word between them and no link. All other numbers are those of the address,
+or one more or less, as in links to the months before and after. Such a page is read without its
+numbers, and looked up as that month of an even or an odd year. So a third year repeats the first
+if the two are equal except for DOM paths that change. A month with an event has other words, or
+links, and so isn't empty.
 
-The crawl doesn't reach later months, unless other pages link to them. A site with appointments
-two years from now, and none before, usually links to them elsewhere. Pages that match
-``NEARDUP_DENY`` aren't judged at all.
+The crawl doesn't reach later months, unless other pages link to them. If a site has appointments
+only two years from now, it usually links to them elsewhere. Pages that match ``NEARDUP_DENY``
+aren't judged at all.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _MAX_NUMBERS = 16
 """Maximum number of numbers in an address that are examined."""
 
 _WEEKS, _MAX_AMONG = 53, 18
-"""Largest number of a week, and maximum number of week numbers and days of neighbouring months
-among the days of a month."""
+"""Largest number of a week; and maximum number of other numbers among the days of a month, which
+are weeks or days of neighbouring months."""
 
 _YEARS, _MONTHS = range(1000, 3000), range(1, 13)
 _NUMBER = re.compile(r"\d{1,9}")
@@ -50,7 +50,7 @@ _TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
 
 
 def with_keys(content: Content, url: str | None) -> Content:
-    """Return content with the keys of its address that it shows as headings."""
+    """Return content with a heading for each key of its address that it shows."""
     keys = shown_keys(url, content.blocks.texts)
     return replace(content, headings=(*content.headings, *keys)) if keys else content
 

@@ -1,14 +1,14 @@
 """Records of a site: pages of one template that differ in the text at one place.
 
 Examples are jobs, prices and quotes: the template around them is the same, and each has its own
-line. A DOM path tells records apart on two conditions: of the pages of a folder that repeat one
-page, at least `SHOWN` have texts there that no other page has, or that many of several small
-groups; and two responses to one request have shown that the text there doesn't change by itself.
-If none has shown it yet, one is asked for. Then pages of the folder that differ there are
+line. Two conditions must hold for a DOM path. First, at least `SHOWN` pages of a folder that
+repeat one page (or the pages of several small groups) have texts there that no other page has.
+Second, two responses to one request have shown that the text there doesn't change by itself. If no
+request was made twice yet, one is. From then on, pages of the folder that differ there are
 different pages, and those that were dropped before are requested again. No word or number has a
-meaning here. Editions and mirrors, which differ in a folder alone, aren't records. Nor are pages
-whose words all stand on the page dropped before, such as an article under *Reply to Mia*, whose
-comment is on each of these pages.
+special meaning. Editions and mirrors, which differ only in a folder, aren't records. Nor are pages
+all of whose words are also on the page dropped before, such as an article with *Reply to Mia*, if
+Mia's comment is on each of these pages.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ OWN: Final = 0.9
 """Minimum share of the pages with a DOM path that have their own text there."""
 
 _FEW: Final = 3
-"""Minimum number of texts at a DOM path in a group that counts with others of its folder: those of
-the kept page and of two others, as a printed copy of each page says nothing."""
+"""Minimum number of texts at a DOM path in a small group: those of the kept page and of two
+others, because a printed copy of each page would make two."""
 _MAX_MEMBERS: Final = 64
 """Maximum number of pages of a group that are requested again; those dropped last."""
 _MAX_PLACES: Final = 64
-"""Maximum number of DOM paths of a group's pages that may tell records."""
+"""Maximum number of DOM paths of a group's pages at which records may differ."""
 _MAX_WORDS: Final = 4096
 """Maximum number of words of a page that are compared with those of another."""
 _ENTRY_BYTES: Final = 128
 
 
 class _Group:
-    """The pages that were dropped for one page of their folder."""
+    """The pages of a folder that were dropped as duplicates of one page."""
 
     def __init__(self) -> None:
         self.folder = 0
@@ -68,7 +68,7 @@ class _Group:
         ours, before = page.known, self.last
         self._count(MEDIA, ours.embedded, {theirs.embedded})
         if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
-            # Evidence has few DOM paths: others count once two dropped pages differ there.
+            # Evidence has few DOM paths. Others count once two dropped pages differ there.
             self.last = page.text.rows_by_path()
             for path, own in self.last.items():
                 last = before.get(path, own)
@@ -76,7 +76,7 @@ class _Group:
                     self._count(path, own, {theirs.rows_at(path)} | ({last} - {own}))
 
     def _count(self, path: int, own: int, others: set[int]) -> None:
-        """Count a page by its text at a DOM path; `others` are those met before the first one."""
+        """Count a page by its text at a DOM path; `others` came before the first text there."""
         of_path = self.rows.get(path)
         if of_path is None:
             if len(self.rows) == _MAX_PLACES:
@@ -86,14 +86,14 @@ class _Group:
             of_path[own] = of_path.get(own, 0) + 1
 
     def may_differ(self, path: int) -> bool:
-        """Return whether the pages may have other texts at a DOM path than the kept one."""
+        """Return whether the pages may have other texts at a DOM path than the kept page."""
         return len(self.rows.get(path, ())) > 1 or path in self.last
 
     def _says_more(self, ours: Evidence, text: Text, excluded: Excluded) -> bool:
         """Return whether a page has a word that the page before it lacks.
 
-        Words in boilerplate don't count, nor do those in text that changes by itself: a list of
-        all cities beside each job says nothing.
+        Words in boilerplate don't count, nor do those in text that changes by itself. For example,
+        a list of all cities beside each job is boilerplate.
         """
         before, words = self.words, text.words[:_MAX_WORDS].copy()  # the page goes
         self.words = words
@@ -120,28 +120,29 @@ class _Group:
 
 
 class Records(SiteRule[_Group]):
-    """The pages that were dropped for each kept page, by its id, and what tells them apart."""
+    """The pages that were dropped for each kept page, by its id, and where they differ."""
 
     name = "records"
-    sentence = "the text at one place of its pages says which record each is"
+    sentence = "the text at one place of its pages says which record a page shows"
     shown = _Group
 
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
         self._changing = changing
         self._undecided: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
-        """Page id -> a section and a DOM path, whose text may change by itself or not."""
+        """Page id -> a section and a DOM path. Whether the text there changes by itself isn't
+        known yet."""
         self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
-        """Those of which a second response was asked for."""
+        """Sections and DOM paths for which a request was made twice."""
 
     def is_shared(self, group: int) -> bool:  # noqa: ARG002
-        """Return that only the next run needs the dropped pages; folders hold what they show."""
+        """Return False: only the next run needs the dropped pages."""
         return False
 
     def learn_drop(
         self, page: AnalysedPage, excluded: Excluded, kept_id: int, theirs: Evidence
     ) -> tuple[int, ...]:
-        """Learn from a page that was dropped for a kept one; `excluded` doesn't count of it.
+        """Learn from a page that was dropped for a kept one; its `excluded` parts don't count.
 
         Return the ids of pages that were dropped although they are records, including this one:
         they must be requested again.
@@ -176,18 +177,18 @@ class Records(SiteRule[_Group]):
         return is_new
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return the DOM paths that tell a page's record."""
+        """Return the DOM paths at which records like this page differ."""
         folders = {evidence.folder, self._section(evidence.host, evidence.folder)}
         each_known = [each.records for folder in folders for each in self.folders.of(folder)]
         if not (known := frozenset[int]().union(*each_known)):
             return NOTHING
         found = known
-        if len(evidence.paths) < MAX_PATHS:  # else it may have others, which weren't told apart
+        if len(evidence.paths) < MAX_PATHS:  # else some of the page's DOM paths may be missing
             found = known & {*evidence.paths, MEDIA}
         return Excluded(records=found, by=(self.name,) if found else (), tells=known - {MEDIA})
 
     def _near(self, host: int, section: int) -> dict[int, _Group]:
-        """Return the groups whose pages are in a section by now."""
+        """Return the groups whose pages are in a section, by today's knowledge."""
         section_of = cache(partial(self._section, host))
         return {
             kept_id: each for kept_id, each in self.own.items()
@@ -206,9 +207,9 @@ def _rows(groups: dict[int, _Group], path: int) -> list[dict[int, int]]:
 
 
 def _are_own(groups: list[dict[int, int]]) -> bool:
-    """Return whether at least `SHOWN` pages of some groups have texts of their own at a place."""
+    """Return whether at least `SHOWN` pages of some groups have their own texts at a DOM path."""
     texts = Counter[int]()
     for rows in groups:
         texts.update(rows)
-    texts[0] = min(texts[0], 1)  # kept pages without such a place
+    texts[0] = min(texts[0], 1)  # kept pages without such a DOM path
     return len(+texts) >= max(SHOWN, OWN * texts.total())

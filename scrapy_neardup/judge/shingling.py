@@ -1,8 +1,8 @@
-"""Blocks to shingles and rows, from which evidence, features and fingerprint are made.
+"""From blocks to shingles and rows, of which evidence, features and fingerprint are made.
 
-The *text* of a page is everything that it shows except for elements named as boilerplate, whose
-words are a separate stream. A *row* is a block, or the cells of a table's row. Min-wise features
-are made of shingles within one row, outside of links: they don't depend on the order of rows, and
+The *text* of a page is everything that it shows, except elements named as boilerplate, whose words
+are a separate stream. A *row* is a block, or the cells of a table's row. Min-wise features are
+made of shingles within one row, outside of links: they don't depend on the order of rows, and
 copies with other links share them. A row with fewer words than a shingle is one shingle.
 """
 
@@ -34,14 +34,14 @@ from scrapy_neardup.text import Blocks, Form
 _STREAMS: Final = bytes.maketrans(
     bytes([Form.NOSCRIPT, Form.NAMED_LINKS]), bytes([Form.CONTENT, Form.NAMED])
 )
-"""Table for `bytes.translate` from each form to the form as which it is compared."""
+"""Table for `bytes.translate`: form of a block -> the form with which it is compared."""
 
 _NAMED: Final = int(Form.NAMED)  # numpy makes an array of each member of an enumeration
 _UNNAMED: Final = bytes.maketrans(bytes([Form.NAMED]), bytes([Form.CONTENT]))
 
 MIN_BESIDE_NAMED = 10
 """Minimum number of tokens outside of elements named as boilerplate. If a page has fewer, these
-names say nothing."""
+elements count as text."""
 
 MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
 """Minimum number of tokens outside of links, and minimum share of the page's tokens there. If a
@@ -75,7 +75,7 @@ def sketched(
 
 
 class BlockTokens(NamedTuple):
-    """What a page's `Text` is made of: the arguments of `parted` but for the last."""
+    """What a page's `Text` is made of: the arguments of `parted`, except the last."""
 
     tokens: NDArray[np.uint64] = np.empty(0, np.uint64)
     counts: NDArray[np.int64] = np.empty(0, np.int64)
@@ -117,9 +117,9 @@ class Text(NamedTuple):
         return words
 
     def telling(self, paths: frozenset[int]) -> Text:
-        """Return the same text with these DOM paths told apart before others.
+        """Return the same text with these DOM paths in its evidence before others.
 
-        O(tokens log tokens), unless they are told apart already.
+        O(tokens log tokens), unless they are in it already.
         """
         has_others = self.source.forms and len(self.standing) == MAX_PATHS
         if not has_others or paths <= self.standing.keys():
@@ -127,7 +127,7 @@ class Text(NamedTuple):
         return _made(self.source, paths)
 
     def rows_by_path(self) -> dict[int, int]:
-        """Return the sum of the rows at each DOM path, told apart or not; see `DomPath.rows`.
+        """Return the sum of the rows at each DOM path, in the evidence or not; see `DomPath.rows`.
 
         O(tokens + blocks), in Python: not for each page.
         """
@@ -154,7 +154,7 @@ class Text(NamedTuple):
     ) -> NDArray[np.uint64]:
         """Return the shingles in rows, without those at some DOM paths and without shared ones.
 
-        Each of the two leaves out nothing if no shingle would be left.
+        Each of the two is ignored if no shingle would be left.
         """
         rows = self.row_shingles
         if excluded:
@@ -164,7 +164,7 @@ class Text(NamedTuple):
         return left if len(left) else rows
 
     def counted(self, excluded: int, shared: Sequence[SharedShingles]) -> NDArray[np.bool_]:
-        """Return of each word whether a shingle has it that is neither shared nor left out.
+        """Return for each word whether it is in a shingle that is neither shared nor left out.
 
         `excluded` has a bit for each DOM path that is left out. O(words log words).
         """
@@ -197,8 +197,8 @@ def shingled(
     """Return the shingles, minima, simhash, rows and DOM paths of a page's blocks.
 
     `tokens` are its hashed words, at least one, uint64 of shape (n,), `counts` their number in
-    each block, int64 of shape (blocks,). A shingle has `size` words; features are made of
-    `feature_bins` minima, or of none. O(tokens log tokens + blocks + feature_bins).
+    each block, int64 of shape (blocks,). A shingle has `size` words. `feature_bins` is the number
+    of minima for features, 0 for none. O(tokens log tokens + blocks + feature_bins).
     """
     forms = blocks.forms.translate(_STREAMS)
     is_text = np.frombuffer(forms, np.uint8) != _NAMED
@@ -237,7 +237,7 @@ def _rows(
     block_paths: array[int],
     joined: bytes,
 ) -> tuple[list[int], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the DOM path of each block, the hash of the row that begins there, and its row."""
+    """Return for each block its DOM path, the hash of the row that begins there, and its row."""
     of_blocks = np.frombuffer(forms, np.uint8)
     starts_row = ~np.frombuffer(joined, np.bool_)
     starts_row[:1] = True
@@ -263,7 +263,7 @@ def _within_rows(  # noqa: PLR0917
     in_links: NDArray[np.bool_],
     size: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Return the shingles within rows, without links, then rows shorter than a shingle."""
+    """Return the shingles within rows outside of links, then the rows shorter than a shingle."""
     if len(text) < size:
         return of_text[:0], bits[:0]
     linked = _any_of(in_links.view(np.uint8), len(of_text))

@@ -39,7 +39,8 @@ MAX_STATES: Final = 64 << 20
 _HELD: Final = 192 << 20
 """Memory in bytes above which the sites used longest ago are forgotten."""
 _SITE_SHARE: Final = 0.25
-"""Maximum share of that for one table of a site; above it folders used longest ago go."""
+"""Maximum share of `_HELD` for one table of a site; above it, folders used longest ago are
+forgotten."""
 _MEASURED: Final = 32
 """Number of pages after which memory is measured."""
 _ENTRY_BYTES: Final = 256
@@ -81,9 +82,9 @@ class Site:
         self._taught: BoundedDict[int, None] = BoundedDict(_MAX_PAGES)
 
     def is_due(self, page_id: int) -> bool:
-        """Return whether nothing was learnt from a page yet, and note that it is now.
+        """Return whether nothing was learnt from a page yet, and note that it now is.
 
-        A page is judged more than once if it was withdrawn, or waited for one that was.
+        A page is judged more than once if it was withdrawn, or waited for a page that was.
         """
         is_due = page_id not in self._taught
         self._taught[page_id] = None
@@ -97,7 +98,7 @@ class Site:
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
     def shrink(self, most: int) -> None:
-        """Forget folders until each table has at most `most` bytes, and note the bytes of all."""
+        """Forget folders until each table has at most `most` bytes, and note the total size."""
         entries = _ENTRY_BYTES * len(self._taught) + len(self.name)
         self.nbytes = entries + sum([table.shrink(most) for table in self._tables])
 
@@ -174,7 +175,7 @@ class Sites:
         self._member = secrets.token_hex(4)
         self._sites: OrderedDict[int, Site] = OrderedDict()
         self.forgotten: list[Site] = []
-        """Sites that were forgotten, until a store has what was known of them."""
+        """Sites that were forgotten, until the knowledge about them is in the store."""
         self._held = held
         self._changed: set[int] = set()
         self._pages = 0
@@ -187,7 +188,7 @@ class Sites:
         self._pages += 1
         if not self._pages % _MEASURED:
             self._forget()
-        self._changed.add(host)  # by whoever has asked for it
+        self._changed.add(host)  # the caller has the site
         return site
 
     def add(self, host: int, name: str) -> Site:
@@ -199,7 +200,7 @@ class Sites:
         return site
 
     def exclude(self, evidence: Evidence) -> Excluded:
-        """Return the parts of a page that don't count, by what its site has shown."""
+        """Return the parts of a page that don't count, by the knowledge about its site."""
         found = NOTHING
         if (site := self._sites.get(evidence.host)) is not None:
             for rule in site.rules:
@@ -209,7 +210,7 @@ class Sites:
         return found
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:
-        """Return whether too few pages are known to tell boilerplate from content of two pages.
+        """Return whether too few pages are known to recognise the boilerplate of two pages.
 
         This is so if their deepest common folder has few kept pages; for pages of two hosts,
         if either host has few.

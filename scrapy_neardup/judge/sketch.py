@@ -2,15 +2,15 @@
 
 A sketch of m bits at level s samples the shingles of a set whose hash is below 2^-s of the range
 of hashes: bit i is set if one of them falls into the i-th of m equal parts of that range. A small
-set is sampled whole (s = 0). Boilerplate is excluded *when two sketches are compared*: bits of
-the boilerplate's own sketch don't count in either page. So nothing learnt later makes two stored
-sketches incomparable.
+set is sampled whole (s = 0). Boilerplate is excluded *when two sketches are compared*: bits of the
+boilerplate's own sketch don't count in either page. So two stored sketches can always be compared,
+whatever is learnt later.
 
-The number of elements behind n set bits of m is -m ln(1 - n/m): linear counting (Whang,
-Vander-Zanden & Taylor, "A linear-time probabilistic counting algorithm for database applications",
-TODS 1990, section 3), here of a sample, as in virtual bitmaps (Estan, Varghese & Fisk, "Bitmap
-algorithms for counting active flows on high-speed links", IMC 2003, section 3.2). The size of the
-intersection of two sets follows from the sizes of both and of their union.
+If n of m bits are set, the number of elements is estimated as -m ln(1 - n/m): linear counting
+(Whang, Vander-Zanden & Taylor, "A linear-time probabilistic counting algorithm for database
+applications", TODS 1990, section 3), here for a sample, as in virtual bitmaps (Estan, Varghese &
+Fisk, "Bitmap algorithms for counting active flows on high-speed links", IMC 2003, section 3.2).
+The size of the intersection of two sets follows from the sizes of both and of their union.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Overlap(NamedTuple):
         )
 
     def without(self, number: float) -> Overlap:
-        """Return the overlap without so many shingles that only one page has, of each page."""
+        """Return the overlap with so many fewer shingles that only one page has, for each page."""
         ours, theirs = (max(0.0, each - number) for each in (self.ours, self.theirs))
         return Overlap(self.common, ours, theirs)
 
@@ -138,11 +138,11 @@ def _number(marked: int, bits: int) -> float:
 
 
 class SharedShingles:
-    """Shingles that pages share, and their sketches until they change."""
+    """Shingles that pages share, with their sketches, which are kept until the shingles change."""
 
     def __init__(self) -> None:
         self.shingles: NDArray[np.uint64] = np.empty(0, np.uint64)
-        """Those of both kinds, ascending; the low bit of each is its kind."""
+        """The shingles of both kinds, ascending; the low bit of each is its kind."""
         self.of_any_kind = self.shingles
         """The same with each low bit set."""
         self._sketches: dict[tuple[int, int], int] = {}
@@ -153,7 +153,7 @@ class SharedShingles:
         self._sketches.clear()
 
     def sketch(self, size: int, level: int) -> int:
-        """Return the bits of their sketch: of both kinds, as templates name other elements."""
+        """Return the bits of their sketch, without kinds: templates name different elements."""
         if (size, level) not in self._sketches:
             bits = marked(self.of_any_kind, size, level)
             self._sketches[size, level] = int.from_bytes(bits, "little")

@@ -16,7 +16,7 @@ from scrapy_neardup.judge.shingling import Text
 SHARE: Final = 0.3
 """Minimum share of a folder's titles with a segment that belongs to the folder."""
 MIN_TITLES: Final = 4
-"""Minimum number of titles of a folder with such a segment; all of so few have it, but one."""
+"""Minimum number of titles of a folder for such a segment. Of so few, all but one must have it."""
 
 _MAX_CANONICALS: Final = 64
 """Maximum number of canonical pages with a remembered first title; those used last stay."""
@@ -53,7 +53,7 @@ class Titles(SiteRule[_Titles]):
     """The segments of titles that belong to a site or a folder."""
 
     name = "titles"
-    sentence = "what many titles share isn't what tells its pages apart"
+    sentence = "parts that many of its titles share don't distinguish its pages"
     shown = _Titles
     host_alone = True
 

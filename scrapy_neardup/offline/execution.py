@@ -205,7 +205,9 @@ def _connected(address: str) -> Client:
     what = "NEARDUP_SCHEDULER needs the package distributed"
     distributed = required(what, "distributed", "dask", ConfigurationError)
     if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
-        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: no address as tcp://HOST:8786")
+        raise ConfigurationError(
+            f"NEARDUP_SCHEDULER {address}: isn't an address such as tcp://HOST:8786"
+        )
     try:
         client: Client = distributed.Client(address, set_as_default=False)
     except ValueError as error:

@@ -277,18 +277,18 @@ def _breakdown(
 
 
 _EXAMPLES = 12
-"""Number of examples of what deserves a look."""
+"""Number of examples of each kind of page that is worth a look."""
 
 _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "orphans": (
         "Orphans",
-        """Pages that were dropped for a page whose own processing failed later. Nobody has seen
-        them; crawl them again.""",
+        """Pages that were dropped as duplicates of a page whose own processing failed later. No
+        callback has seen them; crawl them again.""",
     ),
     "only from drops": (
         "Only found on dropped pages",
-        """As far as this crawl went, only duplicates link to these addresses. A crawl that drops
-        the duplicates doesn't find them.""",
+        """In this crawl only duplicates link to these addresses. A crawl that drops the
+        duplicates doesn't find them.""",
     ),
     "claims": (
         "Needless requests",
@@ -296,33 +296,32 @@ _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "differences": (
         "Pages that differ in numbers or a few words",
-        """Near-duplicates by their text, and perhaps different pages to you: products, job ads,
-        dates. If so, set NEARDUP_PRESET = "exact".""",
+        """By their text these are near-duplicates. They may be different pages to you: products,
+        job ads, dates. If so, set NEARDUP_PRESET = "exact".""",
     ),
     "changing": (
         "Blocks that change by themselves",
         """The crawl requested pages twice, and these parts differed: adverts, clocks, lists that
-        rotate. It learns them as it goes on; with this setting they are left out from the first
-        page on. Then nothing in them counts, on any page, so leave out those that hold
-        content.""",
+        rotate. The crawl learns to leave them out; with this setting they are left out from the
+        first page on, and on all pages. So remove the blocks that hold content from it.""",
     ),
     "titles": (
         "Other titles or headings",
-        """These pages have another title or heading than the page that they repeat. If titles are
-        what tells your pages apart, NEARDUP_TITLES = "strict" keeps both.""",
+        """These pages have another title or heading than the page that they repeat. If titles
+        distinguish your pages, NEARDUP_TITLES = "strict" keeps both.""",
     ),
     "near": (
         "Near the threshold",
-        """Had these pages been a little less alike, they would have been kept. If they should be,
-        raise the threshold: NEARDUP_MIN_RESEMBLANCE = 0.95.""",
+        """These pages were only just alike enough to be dropped. To keep such pages, raise the
+        threshold: NEARDUP_MIN_RESEMBLANCE = 0.95.""",
     ),
     "learnt": (
         "Decided by something learnt",
         """Parts of these pages didn't count, because of what the crawl had learnt about the site.
-        If the pages should be kept, let it learn less, or nothing: NEARDUP_LEARN = [].""",
+        To keep such pages, let the crawl learn less, or nothing: NEARDUP_LEARN = [].""",
     ),
 }
-"""What deserves a look, in this order -> its title, and what to think of it."""
+"""Kind of page that is worth a look, in this order -> its title and explanation."""
 
 
 def _looks(report: Report) -> Iterator[str]:

@@ -179,7 +179,7 @@ _DIGEST, _NAMED = 8, 3
 _FINDINGS = {
     "titles": "repeat a page of another title or heading",
     "near": "are near the threshold",
-    "learnt": "were decided with something learnt of their site (NEARDUP_LEARN)",
+    "learnt": "were decided with something learnt about their site (NEARDUP_LEARN)",
 }
 
 EXPERIMENTS: Final[Mapping[str, str]] = {
@@ -195,9 +195,11 @@ ROWS = 200
 
 RULES: Final[Mapping[str, str]] = {
     "equal": "Its rows of text are the same, in any order, except for what is known to change.",
-    "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
-    "retitled": "The titles differ, and the text without boilerplate differs at most half as much"
-    " as pages may, or a tenth where the addresses end in other names, too.",
+    "alike": "The texts without boilerplate resemble each other by NEARDUP_MIN_RESEMBLANCE or"
+    " more.",
+    "retitled": "The titles differ, and the texts without boilerplate differ at most half as"
+    " much as under equal titles, or a tenth as much if the addresses also end in"
+    " different names.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
 """Name of a `scrapy_neardup.judge.comparison.Rule` -> a sentence that explains it."""

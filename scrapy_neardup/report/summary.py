@@ -97,7 +97,7 @@ def entries(lines: Iterable[bytes], name: str) -> Iterator[Entry]:
             f"{name}: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs"
         )
     if torn:
-        _log.warning("%s: lines that a crash of the machine has cut, left out: %d", name, torn)
+        _log.warning("%s: left out lines that a crash of the machine cut short: %d", name, torn)
 
 
 def unpacked(text: str) -> str:

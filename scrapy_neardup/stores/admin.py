@@ -66,8 +66,8 @@ def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
     if scheme not in ADMINS:
         known = ", ".join(f"{name}:" for name in sorted(ADMINS))
         raise ConfigurationError(
-            f"NEARDUP_STORE: {redact_store(uri)} can't be looked at from outside, which takes one "
-            f"of {known}"
+            f"NEARDUP_STORE: {redact_store(uri)} can't be examined by a command, which needs one"
+            f" of {known}"
         )
     view: AbstractAsyncContextManager[Admin] = imported(ADMINS[scheme], uri)(uri)
     return view

@@ -65,6 +65,6 @@ class KeyRecord(NamedTuple):
             return key
         raise StoreMismatchError(
             f"NEARDUP_STORE: {where} was made with {made}, and its pages can't be compared with"
-            " those of this key. Set NEARDUP_HASH_KEY as it was then (not at all for a key of the"
-            " store's own), or use another NEARDUP_NAMESPACE or store"
+            " those of this key. Set NEARDUP_HASH_KEY as it was then (or leave it unset if the"
+            " store made the key), or use another NEARDUP_NAMESPACE or store"
         )

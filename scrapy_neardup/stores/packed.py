@@ -193,8 +193,8 @@ class PackedPages:
             there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
         if differing := differences(there, here):
             raise StoreMismatchError(
-                f"NEARDUP_BASE: {name} was made with other parameters: {differing}. Take the same"
-                " ones, or make it again with these"
+                f"NEARDUP_BASE: {name} was made with other parameters: {differing}. Use the same"
+                " settings, or pack it again with the present ones"
             )
 
 

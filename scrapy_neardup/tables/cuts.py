@@ -50,7 +50,7 @@ def fewest(max_distance: int, *, prefix_bits: int, bits: int = 64) -> TableDesig
     whole_number("max_distance", max_distance, least=0)
     if _fewest(bits, max_distance, prefix_bits)[0] == inf:
         raise ConfigurationError(
-            f"no cut of {bits} bits for distance {max_distance} leads with {prefix_bits} bits"
+            f"no cut of {bits} bits for distance {max_distance} has prefixes of {prefix_bits} bits"
         )
 
     def cut(_level: int, left: int, prefix: int) -> int:

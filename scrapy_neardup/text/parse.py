@@ -111,7 +111,9 @@ def check_text(text: str) -> None:
         parser = HTMLParser(encoding="utf-8", huge_tree=True, target=target)
         pairs = etree.fromstring(text.encode("utf-8", "replace"), parser)
     if pairs > MAX_ATTRIBUTE_PAIRS:
-        raise TooComplexError(f"its attributes take as long as {int(pairs**0.5):,} of one element")
+        raise TooComplexError(
+            f"its attributes take as long to parse as {int(pairs**0.5):,} of one element"
+        )
 
 
 def check_tree(root: HtmlElement) -> None:

@@ -80,13 +80,13 @@ def _example(compiled: ModuleType | None) -> list[Walked]:
         oldest, newest = _TRIED
         if not oldest <= etree.LXML_VERSION < newest or etree.LIBXML_VERSION[0] != 2:
             raise Unfit(
-                f"it was not tried with lxml {etree.LXML_VERSION} and libxml2 "
-                f"{etree.LIBXML_VERSION}"
+                f"it was not tested with lxml {etree.LXML_VERSION} and libxml2"
+                f" {etree.LIBXML_VERSION}"
             )
         known = parse_html("<p>a</p><p>b</p>")[0]
         if not compiled.is_laid_out_as_built(known, known[0], known[1]):
             raise Unfit(
-                f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
+                f"it was built for lxml {compiled.BUILT_WITH}, whose trees have another layout"
             )
     find = pure_walk if compiled is None else compiled.walk
     root = parse_html(_EXAMPLE)

@@ -53,7 +53,7 @@ def test_scans_are_compared_by_fingerprints(call, kind):
         call("scan", "pages.jsonl", "--output", f"{name}.{kind}")
     result = call("changes", f"old.{kind}", f"new.{kind}")
     assert json.loads(result.stdout) == {"page": "a", "change": "changed"}
-    assert "only fingerprints could be compared" in result.stderr
+    assert "only fingerprints were compared" in result.stderr
 
 
 def test_names_that_are_no_unicode(call):

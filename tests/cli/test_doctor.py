@@ -47,7 +47,7 @@ def test_a_project_in_order(asked):
     assert "  NEARDUP_TITLES  'strict'   (custom_settings)\n" in said
     assert "  NEARDUP_DENY    (re.compile('/a/'), re.compile('/b/'))   (-s)\n" in said
     assert "memory: (a crawl forgets its pages when it ends)" in said
-    assert said.endswith("\nNothing is to be done.\n")
+    assert said.endswith("\nNothing needs to be mended.\n")
 
 
 def test_without_project_it_says_that_there_is_one(asked):

@@ -78,7 +78,7 @@ def test_a_packed_file_from_python(call, site, tmp_path):
     assert (name, distance, resemblance) == ("site/1c.html", 0, 1.0)
     assert {other[0] for other in others} == {"site/1a.html", "site/1b.html"}
     assert all(near[2] is None for near in archive.query(page, 3, max_distance=2))
-    with pytest.raises(InputError, match="nothing: can't be asked for: empty"):
+    with pytest.raises(InputError, match="nothing: can't be searched for: empty"):
         archive.query(FoundPage(page="nothing", text=""), 1)
     with pytest.raises(StoreMismatchError, match="its pages were read with another hash_key"):
         PackedQueries.opened(str(tmp_path / "site.pack"), hash_key=b"0" * 16)
@@ -89,4 +89,4 @@ def test_a_page_that_cannot_be_asked_for_is_named(call, site, tmp_path):
     call("pack", "scan.jsonl", "--output", "site.pack")
     (tmp_path / "x.jsonl").write_text(json.dumps({"url": "http://a.test/", "text": ""}))
     result = call("query", "x.jsonl", "--in", "site.pack")
-    assert (result.stdout, result.stderr) == ("", "http://a.test/: can't be asked for: empty\n")
+    assert (result.stdout, result.stderr) == ("", "http://a.test/: can't be searched for: empty\n")

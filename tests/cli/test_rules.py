@@ -80,7 +80,7 @@ def test_a_page_that_was_met_by_such_an_address_alone_is_not_denied(call, audit,
     audit.write(tmp_path / "audit.jsonl")
     done = call("rules", "audit.jsonl", "--format", "deny")
     assert json.loads(done.stdout) == []
-    assert "pages were met by such addresses alone" in done.stderr
+    assert "some pages were found only under such addresses" in done.stderr
 
 
 def test_what_a_format_cannot_express_is_said(call, audit, tmp_path):
@@ -88,7 +88,7 @@ def test_what_a_format_cannot_express_is_said(call, audit, tmp_path):
     audit.write(tmp_path / "audit.jsonl")
     for form, program in (("dud", "duplicate-url-discarder"), ("deny", "regular expressions")):
         done = call("rules", "audit.jsonl", "--format", form)
-        assert f"Left out, as {program} can't express it: example.com: upper" in done.stderr
+        assert f"Left out, because {program} can't express it: example.com: upper" in done.stderr
 
 
 def test_a_crawl_without_claims_has_none(call, tmp_path):

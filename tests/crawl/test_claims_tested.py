@@ -42,7 +42,7 @@ def test_a_contradiction_ends_a_claim_and_makes_its_requests_in_the_order_of_fin
     assert stats["requested-again"] == len(skipped)
     [line] = outcome.logged("WARNING")
     made = f"withheld requests that are made now: {len(skipped)} ("
-    assert f"contradicted, and used no more: {SID} on /p/N; {made}" in line
+    assert f"no longer used, because a page contradicts it: {SID} on /p/N; {made}" in line
 
 
 @pytest.mark.parametrize("number", [NEEDED + 5, 2 * ENOUGH])

@@ -266,8 +266,8 @@ def test_once_it_is_confirmed_one_page_of_twenty_is_asked(walk):
     asked = counted(outcome)["asked"]
     assert ENOUGH <= asked < ENOUGH + 5  # of each page one link, and the rest before the end
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
-    [line] = [line for line in outcome.logged("INFO") if "weren't looked at" in line]
-    assert re.search(r"/list/: \d+ dropped pages weren.t looked at; tests in a row", line)
+    [line] = [line for line in outcome.logged("INFO") if "weren't tested" in line]
+    assert re.search(r"/list/: \d+ dropped pages weren.t tested; tests in a row", line)
     assert "tests in a row that found nothing new: " in line
     assert not [path for path in outcome.notes if path.startswith("/copy/")]
 

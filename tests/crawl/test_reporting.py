@@ -85,7 +85,7 @@ def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair
     caplog.clear()
     for made in (0, 7):
         reports.changed(reporter, "h.test", change, made)
-    start = "h.test: contradicted, and used no more: ?sid=… has no effect"
+    start = "h.test: no longer used, because a page contradicts it: ?sid=… has no effect"
     assert caplog.messages == [
         start + shown,
         f"{start}; withheld requests that are made now: 7{shown}",
@@ -106,7 +106,7 @@ def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_
         told.append(caplog.messages)
     start = "h.test: ?sid=… has no effect on /p/N; "
     assert told[0][0].startswith(f"{start}400 requests weren't made; 40 tested it")
-    assert told[1][0].startswith(f"{start}NEARDUP_URLS = 'skip' wouldn't have made most of 400")
+    assert told[1][0].startswith(f"{start}NEARDUP_URLS = 'skip' would have left out most of 400")
     assert all("at most 7.5" in line for [line] in told[:2])
     assert told[2] == []
 

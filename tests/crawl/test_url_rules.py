@@ -122,7 +122,7 @@ def test_a_report_withholds_nothing_and_says_what_it_would(crawl, site, audit):
     assert set(site.requests) >= set(paths)
     assert not told(outcome)[1]
     assert counted(outcome) == {"saveable": MANY - NEEDED, "rules-begun": 2}
-    [line] = [line for line in outcome.logged("INFO") if "wouldn't have made most of" in line]
+    [line] = [line for line in outcome.logged("INFO") if "would have left out most of" in line]
     assert f"most of {MANY - NEEDED} requests" in line
     [claim] = events(audit, "claim")
     assert (claim["covered"], claim["withheld"]) == (MANY - NEEDED, 0)

@@ -103,7 +103,7 @@ def test_torn_lines_are_left_out_with_a_warning(caplog):
     lines = shop().lines()
     torn = lines[3][:40]
     assert len(read(*lines[:3], torn + b"\n", *lines[3:])) == len(lines)
-    assert caplog.messages == ["a.jsonl: lines that a crash of the machine has cut, left out: 1"]
+    assert caplog.messages == ["a.jsonl: left out lines that a crash of the machine cut short: 1"]
     assert len(read(*lines[:3], torn)) == 3
     with pytest.raises(InputError, match="not an audit"):
         read(torn)

@@ -85,7 +85,7 @@ def test_neighbouring_texts_are_one_and_nothing_is_no_tree():
 
 
 @pytest.mark.parametrize(("module", "name", "value", "said"), [
-    (walking.etree, "LXML_VERSION", (9, 0, 0, 0), "it was not tried with lxml (9, 0, 0, 0)"),
+    (walking.etree, "LXML_VERSION", (9, 0, 0, 0), "it was not tested with lxml (9, 0, 0, 0)"),
     (compiled, "walk", lambda root, **_: None, "the compiled code gives another result"),
 ])  # fmt: skip
 def test_other_trees_and_a_walk_that_differs_are_refused(

@@ -158,7 +158,7 @@ def test_every_parameter_that_is_offered_is_taken(scheme):
     for name in PARAMETERS[scheme]:
         uri = f"{scheme}://{PLACES[scheme]}?{name}={771 if name == 'ssl_min_version' else 1}"
         if name in {"ssl_ca_path", "ssl_password"} - signature(Redis.__init__).parameters.keys():
-            with pytest.raises(ConfigurationError, match="installed redis-py takes no such"):
+            with pytest.raises(ConfigurationError, match="installed redis-py doesn't accept"):
                 open_store(uri)
         else:
             open_store(uri)

@@ -1,7 +1,8 @@
-"""The experiments of one crawl, and all that it withholds until they have shown something.
+"""The experiments of one crawl, and the requests that it withholds because of them.
 
-`refetch` asks what changes by itself, `links` whether the links of dropped pages lead to anything,
-`urlclaims` and `skipping` which requests are needless, `probe` what a site answers to nonsense.
+`refetch` tests what changes by itself, `links` whether the links of dropped pages lead to new
+pages, `urlclaims` and `skipping` which requests are needless, `probe` how a site answers URLs that
+can't exist.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Experiments:
         self._reporter = reporter
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
         self._early: BoundedDict[int, None] = BoundedDict(REMEMBERED)
-        """Records that aren't dropped yet, as they wait for the page that they repeat."""
+        """Records that aren't dropped yet, because they wait for the page that they repeat."""
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)
@@ -85,7 +86,7 @@ class Experiments:
         self.claims: Skipping | None = None
         """The claims about URLs, if they withhold requests."""
         withholds, is_resumed = settings.withholds, self._file is not None and self._file.exists()
-        if withholds or (settings.urls != "off" and is_resumed):  # it may have withheld some
+        if withholds or (settings.urls != "off" and is_resumed):  # it may have withheld requests
             from scrapy_neardup.crawl.experiments.skipping import Skipping  # noqa: PLC0415
 
             claims = Skipping(
@@ -106,11 +107,11 @@ class Experiments:
             self.links = Links(crawler, reporter, own, self.urls)
             self._parts.append(self.links)
         self._dropped_action = DROP if asks or settings.links == "withhold" else DROP_ITEMS
-        both = {"urls": self.urls, "links": self.links}  # links ask what claims know
+        both = {"urls": self.urls, "links": self.links}  # links use what claims know
         self._kept = {name: part for name, part in both.items() if part is not None}
         """The experiments that withhold requests, and whose state a resumed crawl needs."""
         self._unused: dict[str, Any] = {}
-        """What an earlier run left to experiments that this one doesn't make."""
+        """The saved state of experiments that an earlier run made and this one doesn't."""
         self._resume()
         crawler.signals.connect(self._idle, signals.spider_idle)
 
@@ -123,7 +124,7 @@ class Experiments:
         """
         verdict = visit.verdict
         if visit.action == DROP:
-            # A copy: what was judged of the request itself goes with it, the page's tree, too.
+            # A copy, because the request itself is tied to its verdict and the page's tree.
             meta = request.meta | {VERDICT_KEY: verdict.page_id}
             self._dropped[verdict.page_id] = request.replace(dont_filter=True, meta=meta)
             visit.action = self._dropped_action
@@ -135,7 +136,7 @@ class Experiments:
             await part.judged(visit, request, response, page)
 
     def _release(self, pages: Iterable[int]) -> None:
-        """Request dropped pages again, as they turn out to be records (`site.records`)."""
+        """Request dropped pages again that turn out to be records (`site.records`)."""
         assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
         for page_id in pages:
             if (request := self._dropped.pop(page_id, None)) is not None:
@@ -146,7 +147,7 @@ class Experiments:
                 self._early[page_id] = None
 
     def withdrawn(self, request: Request | None) -> None:
-        """Note that the callback of a page failed, or asks for it again."""
+        """Note that the callback of a page failed, or requests it again."""
         if self.urls is not None and request is not None:
             self.urls.withdrawn(request)
 
@@ -180,7 +181,7 @@ class Experiments:
         if self._file is None or not self._file.exists():
             return
         try:
-            # As Scrapy's own queues beside it, the file is the user's.
+            # The file is as trustworthy as Scrapy's own queues beside it.
             states = pickle.loads(self._file.read_bytes())  # noqa: S301
             self._callbacks.state = states.pop("callbacks")
             for name, part in self._kept.items():

@@ -1,9 +1,9 @@
-"""The control of a test that contradicts a claim: both pages, requested again.
+"""The control of a test that contradicts a claim: both pages are requested again.
 
-A new page may be the known page as it is a moment later, with another clock or another front page.
-Or the known page was dropped, and the new one repeats it, but not the original that is stored. So
-the new page's request is made twice, which shows what changes by itself, and then the two are
-compared as they are now.
+A new page may be the known page a moment later, with another clock or another front page. Or the
+known page was dropped, and the new one repeats it, but not the original that is stored. So the new
+page's request is made again, which shows what changes by itself. Then the two pages are compared
+as they are now.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Control:
         self._reader, self._detector = reader, detector
 
     async def shows(self, first: First, url: str) -> bool | None:
-        """Whether `url` now shows the page that another request has found; None if it may.
+        """Whether `url` now shows the page that another request has found; None if uncertain.
 
         It takes two requests, even if the budget is spent: otherwise all requests that the claim
         has withheld would be made. With a budget of 0 it takes none, and the answer is no.
@@ -45,7 +45,7 @@ class Control:
         if self._own.count("claims", 2):
             await self._own.ask(again(first.request), partial(self._refetches.learn, first))
             control = again(first.request).replace(url=url)
-            control.meta["dont_merge_cookies"] = True  # one may be what the new page has chosen
+            control.meta["dont_merge_cookies"] = True  # cookies may change the page
             control.headers.pop("Cookie", None)
             await self._own.ask(control, partial(self._compare, first.page, control, shown))
         return shown[-1]

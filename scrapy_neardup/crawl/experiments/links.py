@@ -1,11 +1,11 @@
 """Whether the links of dropped pages lead to anything new (``NEARDUP_LINKS``).
 
-A dropped page whose tree holds links that nobody has met is a case of the claim 'pages that are
-dropped in this folder lead to nothing new'. While the claim is open, and then for one such page
-in twenty and for each with a link whose parameters no sample had, the page's callback runs, its
-items are withheld, and of the new requests that it yields a few are made; the rest are remembered.
-If one of them brings a new page, those of its page are made, and the claim ends; pages that it has
-kept from being asked are requested again. A page with no new links costs nothing.
+A dropped page with new links is a case of the claim 'pages that are dropped in this folder lead to
+nothing new'. A case is asked while the claim is open. Once it is in force, one case in twenty is,
+and each that has a link whose parameters no sample had. *Asked* means: the page's callback runs,
+its items are withheld, and a few of the new requests that it yields are made, the samples; the
+rest are remembered. If a sample brings a new page, the rest are made, and the claim ends; pages
+that weren't asked because of it are requested again. A page without new links costs nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SAMPLE: Final = 2
 EVERY: Final = 20
 """While the claim is in force, one in this number of dropped pages with new links is asked."""
 MOST: Final = 0.5
-"""Share of a page's links that are new, from which on it isn't a copy as far as links go."""
+"""Share of new links from which on a page isn't a copy of a page with known links."""
 SHARE: Final = 0.75
 """Share of the budget that these requests may spend."""
 SAMPLE_KEY: Final = "_neardup_links"
@@ -60,9 +60,9 @@ SAMPLE_KEY: Final = "_neardup_links"
 was found on, and whether most links there are new."""
 
 _LATER: Final = ""
-"""In place of the URL of a dropped page: the request is for such a page, which wasn't asked."""
+"""In place of the URL of a dropped page: the request is for a dropped page that wasn't asked."""
 _WRITTEN: Final = ""
-"""In place of the pattern of links: addresses that stand in no ``a`` or ``area``."""
+"""In place of the pattern of links: addresses that aren't in an ``a`` or ``area``."""
 _MAX_FOLDERS: Final = 4_096
 _MAX_KINDS: Final = 65_536
 
@@ -70,7 +70,7 @@ _MAX_KINDS: Final = 65_536
 class Links(Withholding[tuple[Key, str]]):
     """The links of one crawl's dropped pages; a request is withheld for a claim and a page.
 
-    So are dropped pages that weren't asked.
+    Requests for dropped pages that weren't asked are withheld, too.
     """
 
     _kept = ("_met", "_claims", "_unfinished", "_asked", "_left")
@@ -87,18 +87,18 @@ class Links(Withholding[tuple[Key, str]]):
         self._last_host = "none"
         self._claims = ClaimBook(_MAX_FOLDERS)
         self._unfinished: BoundedDict[str, Key] = BoundedDict(_MAX_FOLDERS)
-        """Samples that repeat a page and have new links: they count once one of these repeats one,
-        too. URL -> the claim about the page that they were found on."""
+        """URL of a sample that repeats a page but has new links -> the claim about the page that
+        it was found on. It counts once one of its links repeats a page, too."""
         self._asked: BoundedDict[str, int] = BoundedDict(_MAX_KINDS)
         """Number of samples by each of their `_kinds`."""
         self._left: BoundedDict[tuple[Key, str, str], int] = BoundedDict(_MAX_KINDS)
         """A folder, a callback and the pattern of links on dropped pages -> number of such pages
-        in a row for which it has yielded no new request."""
+        in a row for which the callback has yielded no new request."""
         self._unanswered = 0
         """Number of `idle` steps in a row none of whose requests has brought a page."""
 
     def scheduled(self, request: Request) -> None:
-        """Note a request; each one comes here."""
+        """Note a request; this is called for each one."""
         self._met.add(url := url_of(request))
         if not url.startswith(self._last_host):
             parts = urlsplit(url)
@@ -122,18 +122,18 @@ class Links(Withholding[tuple[Key, str]]):
             key = _key(*folder)
             if visit.verdict.decision in {Decision.SEEN, Decision.DUPLICATE}:
                 self._repeats(key, page, request.url, asks=visit.case is not None)
-            else:  # new, or a page that can't be judged, and is delivered as if it were
+            else:  # new, or not judged and so delivered
                 self._is_news(key, page, request.url, leads=leads)
 
     def _case(
         self, visit: Visit, request: Request, response: Response, *, is_due: bool
     ) -> Case | None:
-        """Return the case that a dropped page is, if it is asked."""
+        """Return the case of a dropped page if the page is asked."""
         key, links = _key_of(response.url), self._links(visit.links(response.url), response)
         new = list(filter(self._is_new, links))
         by, patterns = callback_of(request, self._crawler.spider), set()
         written = _general(key), by, _WRITTEN
-        # To look for these takes as long as to judge a page.
+        # Searching takes as long as judging a page.
         if not new and visit.root is not None and not self._is_left_aside(written):
             found = link_targets(visit.root, response.url, is_written=True)
             new = list(filter(self._is_new, self._links(found, response)))
@@ -152,7 +152,7 @@ class Links(Withholding[tuple[Key, str]]):
         claim.covered += 1
         is_drawn = is_due or (claim.is_in_force and not claim.covered % EVERY)
         is_asked = is_drawn or not claim.is_in_force or not names <= self._asked.keys()
-        if not is_asked or request.errback is not None:  # its errback hears of it now
+        if not is_asked or request.errback is not None:  # its errback is called now
             meta = own_meta(request) | {LOOK_KEY: True}
             later = request.replace(errback=None, meta=meta)
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
@@ -165,9 +165,9 @@ class Links(Withholding[tuple[Key, str]]):
         return Case(key, url, names, patterns, leads=leads, is_drawn=is_drawn, is_due=is_due)
 
     def _is_left_aside(self, kind: tuple[Key, str, str]) -> bool:
-        """Whether a callback doesn't follow such links, by `NEEDED` pages in a row.
+        """Whether a callback has followed no such links on `NEEDED` pages in a row.
 
-        One page in `EVERY` is asked all the same.
+        One page in `EVERY` is asked nevertheless.
         """
         if (left := self._left.get(kind, 0)) < NEEDED:
             return False
@@ -184,7 +184,7 @@ class Links(Withholding[tuple[Key, str]]):
             self._asked.setdefault(name, 0)
         if not new:
             tested = self._unfinished.pop(case.url, None) or (case.key if case.is_drawn else None)
-            if tested is not None:  # others say nothing of the pages that aren't asked
+            if tested is not None:  # other pages show nothing about those that aren't asked
                 self._confirm(tested, (case.url, ""))
         for url in found:
             request = case.found[url]
@@ -197,7 +197,7 @@ class Links(Withholding[tuple[Key, str]]):
         self._reporter.count("links/remembered", len(found))
 
     def _links(self, links: Iterable[str], response: Response) -> list[str]:
-        """Return those links that lead to hosts that were met, or that the spider allows."""
+        """Return the links that lead to hosts that were met, or that the spider allows."""
         own = urlsplit(response.url).netloc
         domains = getattr(self._crawler.spider, "allowed_domains", None) or ()
         allowed = tuple(f".{domain}" for domain in domains)
@@ -212,9 +212,9 @@ class Links(Withholding[tuple[Key, str]]):
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
 
     def _least_asked(self, urls: Collection[str], number: int) -> list[str]:
-        """Return `number` of some links: each time one of the `_kinds` that were asked least.
+        """Return `number` of some links, each time one whose `_kinds` were sampled least.
 
-        So the one link to a list's shorter form is found among many.
+        So the one link to a list's shorter form is found among many links.
         """
         rest = [(*_kinds(url), draw(url), url) for url in urls]
         found, asked = [], self._asked
@@ -231,8 +231,8 @@ class Links(Withholding[tuple[Key, str]]):
     def _repeats(self, key: Key, page: str, sample: str, *, asks: bool) -> None:
         """Note that a sample, found on a dropped page, repeats a page.
 
-        It is unfinished at first if it `asks` where its own links lead. But paths may grow without
-        end: the second such page in a row counts as it is.
+        If it `asks` where its own links lead, it doesn't count yet. But paths may grow without
+        end, so the second such page in a row counts at once.
         """
         if (before := self._unfinished.pop(page, None)) is not None:
             self._confirm(before, (sample, page))
@@ -247,7 +247,7 @@ class Links(Withholding[tuple[Key, str]]):
         self._unfinished.pop(page, None)
         is_variant = self._urls is not None and self._urls.is_variant(sample)
         ended = []
-        if not is_variant:  # of a variant the claims about URLs know more
+        if not is_variant:  # claims about URLs know more about a variant
             for each in (key, _general(key)):
                 ended += self._claims.note(each, (sample, page), speaks_for=False)
         released = self._make_those(page)
@@ -279,8 +279,8 @@ class Links(Withholding[tuple[Key, str]]):
         self._claims.note(_general(key), pair, speaks_for=True)
         if self._claims.note(key, pair, speaks_for=True):
             self._reporter.log.info(
-                "The links of pages that are dropped in %s lead to nothing new: from now on one"
-                " such page in %d is looked at",
+                "The links of pages that are dropped in %s lead to nothing new: from now on"
+                " only one such page in %d is tested",
                 _folder(key),
                 EVERY,
             )
@@ -288,9 +288,9 @@ class Links(Withholding[tuple[Key, str]]):
     def idle(self) -> bool:
         """Make the requests that are needed before the crawl ends; return whether there are any.
 
-        Half of what lacks is made at a time: a repetition on an unfinished page counts twice. If
-        no page answers (forbidden by robots.txt, not found), it is twice as much each time: steps
-        cost O(links), and thousands of links would take as many.
+        Half of the lacking requests are made at a time, because a repetition on an unfinished page
+        counts twice. If no page answers (forbidden by robots.txt, not found), twice as many are
+        made each time: a step costs O(links), and thousands of links would take as many steps.
         """
         by_claim: defaultdict[Key, list[str]] = defaultdict(list)
         later: defaultdict[Key, list[str]] = defaultdict(list)
@@ -325,7 +325,7 @@ class Links(Withholding[tuple[Key, str]]):
     def _lacking(self, key: Key, share: float) -> int:
         """Return the number of requests that must still test the claim about a folder.
 
-        `LENT` in each folder, and in all folders of a host `ENOUGH`, by the folder's `share`.
+        Each folder needs `LENT`, and its `share` of the `ENOUGH` for all folders of a host.
         """
         of_host, of_folder = (self._claims.about(each).row for each in (_general(key), key))
         return max(0, LENT - of_folder, ceil(share * (ENOUGH - of_host)))
@@ -341,7 +341,7 @@ class Links(Withholding[tuple[Key, str]]):
             if unmet[key]:
                 told.append(f"{unmet[key]} links of dropped pages weren't followed")
             if unasked[key]:
-                told.append(f"{unasked[key]} dropped pages weren't looked at")
+                told.append(f"{unasked[key]} dropped pages weren't tested")
             if told:
                 self._reporter.log.info(
                     "%s: %s; %s", _folder(key), ", and ".join(told), _tested(claim)

@@ -19,13 +19,13 @@ from scrapy_neardup.fingerprints.shingles import distinct
 REMEMBERED: Final = 64
 """Maximum number of shingles of a page that are remembered."""
 ASKED: Final = 48
-"""Maximum number of shingles of a page that are looked up; fewer, as pages may also lack text."""
+"""Maximum number of looked-up shingles of a page; fewer, because pages may also lack text."""
 MAX_NEW: Final = 20
 """Maximum number of new shingles of a page that brings almost nothing new."""
 MAX_NEW_SHARE: Final = 0.25
-"""Maximum share of them in such a page."""
+"""Maximum share of new shingles in such a page."""
 FEW: Final = 4
-"""Number of new shingles that are almost nothing whatever their share, such as a month's name."""
+"""Number of new shingles that count as almost nothing, whatever their share: a month's name."""
 
 MAX_HOSTS: Final = 256
 """Maximum number of hosts whose shingles are remembered, 48 kB each."""
@@ -42,9 +42,9 @@ class Novelties:
     def is_stale(self, host: str, rows: NDArray[np.uint64] | None, *, is_new: bool) -> bool:
         """Remember a page; return whether it brings almost nothing new. O(its shingles).
 
-        `rows` are its shingles within rows, because rows stay the same in any order, without text
-        that its folder's pages share (`Detector.rows_that_count`): what is new in a short record
-        is little of the whole page. None if they are unknown.
+        `rows` are its shingles within rows (the order of rows doesn't matter), without text that
+        its folder's pages share (`Detector.rows_that_count`), because the new text of a short
+        record is a small part of the whole page. None if they are unknown.
         """
         if rows is None:
             return not is_new

@@ -1,7 +1,7 @@
 """The requests that a crawl makes itself, and what it may spend on them (``NEARDUP_EXPERIMENTS``).
 
-No callback gets the responses, and no cache answers. The requests pass the downloader's
-middlewares and slots as others do.
+No callback gets the responses, and no cache answers. Like other requests, these pass the
+downloader's middlewares and slots.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ PATIENCE: Final = 1.0
 """Maximum seconds that a page waits for the response."""
 
 CACHED: Final = "cached"
-"""Flag of a response that Scrapy's HTTP cache has given: it is of another time."""
+"""Flag of a response from Scrapy's HTTP cache, which may be old."""
 _OF_RESPONSE: Final = PAGE_KEYS | {
     VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times",
     "playwright_include_page", "camoufox_include_page",
 }  # fmt: skip
-"""Keys of ``meta`` that are the first response's: how it came, and its browser page."""
+"""Keys of ``meta`` that belong to the first response: its download, and its browser page."""
 _ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
-"""Other keys of ``meta``, which stop retries: a missing response isn't worth more requests."""
+"""Other keys of ``meta``: without retries, because a missing response isn't worth more
+requests."""
 
 
 class OwnRequests:
-    """The requests of one crawl; their budget is a `share` of all, or a handful if it is more."""
+    """The requests of one crawl; their budget is a `share` of all requests, at least a handful."""
 
     def __init__(self, crawler: Crawler, share: float) -> None:
         self._crawler = crawler
@@ -66,7 +67,7 @@ class OwnRequests:
         return self.count(kind)
 
     def count(self, kind: str, number: int = 1) -> bool:
-        """Whether there are experiments at all; if so, count some that aren't of the budget."""
+        """Whether there are experiments at all; if so, count some outside of the budget."""
         if self._share:
             self._stats.inc_value(f"neardup/experiments/{kind}", number)
         return self._share > 0
@@ -80,14 +81,14 @@ class OwnRequests:
     def make(
         self, request: Request, use: Callable[[Response], Awaitable[None]]
     ) -> asyncio.Task[None]:
-        """Make a request, and pass its response on; an error changes nothing for the crawl."""
+        """Make a request, and pass its response on; an error doesn't affect the crawl."""
         task = asyncio.get_running_loop().create_task(self._make(request, use))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def ask(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
-        """Make a request as `make` does, and wait for it, but not long."""
+        """Make a request as `make` does, and wait at most `PATIENCE` seconds for it."""
         await asyncio.wait({self.make(request, use)}, timeout=PATIENCE)
 
     async def _make(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
@@ -116,5 +117,5 @@ def again(request: Request) -> Request:
 
 
 def own_meta(request: Request) -> dict[str, Any]:
-    """Return a request's meta without what came with its response."""
+    """Return a request's meta without the keys that came with its response."""
     return {key: value for key, value in request.meta.items() if key not in _OF_RESPONSE}

@@ -1,4 +1,4 @@
-"""Probes for soft 404s: what a site answers to URLs that can't exist (``NEARDUP_PROBE``).
+"""Probes for soft 404s: requests for URLs that can't exist (``NEARDUP_PROBE``).
 
 One such request is made for each host and kind of URL. A response with status 200 is remembered
 like a page of the crawl, so that pages like it are duplicates by the rule `SOFT_404`.
@@ -37,7 +37,7 @@ SOFT_404: Final = "soft-404"
 """`Verdict.rule` of a page like the answer to a URL that can't exist."""
 
 MAX_PROBES: Final = 8
-"""Maximum number of probes a host, each for URLs of another first folder or extension."""
+"""Maximum number of probes for each host, each with another first folder or extension."""
 
 _MAX_HOSTS: Final = 4_096
 _OK: Final = 200
@@ -59,7 +59,7 @@ class Probe:
         self._reader, self._detector = reader, detector
         self._asked: BoundedDict[str, set[str]] = BoundedDict(_MAX_HOSTS)
         self._nothing: BoundedDict[int, None] = BoundedDict(MAX_PROBES * _MAX_HOSTS)
-        """Pages that stand for nothing."""
+        """Ids of pages that answer URLs that don't exist."""
 
     async def judged(
         self, visit: Visit, request: Request, _: Response, page: Page | Verdict
@@ -82,7 +82,7 @@ class Probe:
             _nonsense(parts),
             headers=request.headers,
             cookies=request.cookies,
-            meta=own_meta(request),  # its proxy, or its browser
+            meta=own_meta(request),  # such as its proxy, or its browser
         )
         self._own.make(probe, partial(self._answered, probe))
 
@@ -93,7 +93,7 @@ class Probe:
         self._reporter.experiment("probe", request.url, showed=showed, followed=followed)
 
     async def _remember(self, request: Request, response: Response) -> bool:
-        """Remember what stands for nothing; return whether that is a page."""
+        """Remember the answer to a probe; return whether it could be judged."""
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
         page = self._reader.page(Visit(identity), request, response)
         verdict = await self._detector.decide(page)
@@ -104,7 +104,10 @@ class Probe:
             self._nothing[verdict.match.page_id] = None
         if verdict.decision is Decision.UNJUDGED:
             return False
-        logger.info("%s doesn't exist, and is answered with a page: a soft 404", request.url)
+        logger.info(
+            "The site answers %s, which doesn't exist, with a page: pages like it are soft 404s",
+            request.url,
+        )
         return True
 
 

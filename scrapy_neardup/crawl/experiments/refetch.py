@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Page, Verdict
 
 DUE: Final = (2, 5, 9)
-"""Numbers of the pages of a place from which on one is requested twice, for short pages and for
-others."""
+"""Numbers of the pages of a place at which one is requested twice; short pages have their own
+count."""
 RESERVED: Final = 4
-"""Number of requests that are left for the first ones of places, and for places where two
-responses differed: a second pair must show what changes."""
+"""Number of requests that are reserved for places without any, and for places where two responses
+differed and a second pair must show what changes."""
 SHORT: Final = 32
-"""Number of words below which a page is short. Other parts of a short page are judged, such as its
-footer, and a clock is a large part of it."""
+"""Number of words below which a page is short. A short page's footer is judged, too, and a clock
+is a large part of it."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
@@ -45,7 +45,7 @@ _MAX_PLACES: Final = 4_096
 
 
 class Due:
-    """Which pages are requested twice: by number, those of each place."""
+    """Which pages are requested twice, by their number within each place."""
 
     def __init__(self) -> None:
         self._met: BoundedDict[tuple[int, bool], _Met] = BoundedDict(_MAX_PLACES)
@@ -53,9 +53,9 @@ class Due:
     def includes(self, page: AnalysedPage, left: float = inf, *, is_known: bool = False) -> bool:
         """Count a page of its place; return whether to make its request again.
 
-        `left` is the number of requests that may be made; what is due waits until it suffices. It
-        also waits while pages are equal, as this alone shows that nothing changes. If `is_known`,
-        other crawls or crawlers have shown what changes there: one request is enough.
+        `left` is the number of requests that may be made. A request that is due waits until it
+        suffices, and while pages are equal, because that alone shows that nothing changes. If
+        `is_known`, an earlier request has shown what changes there: one request is enough.
         """
         place = _place(page)
         met, asked, before, changes = self._met.used(place, _Met)
@@ -79,7 +79,7 @@ def _place(page: AnalysedPage) -> tuple[int, bool]:
 
 
 class _Met(NamedTuple):
-    """What was met of a place."""
+    """The pages of a place so far."""
 
     pages: int = 0
     asked: int = 0
@@ -91,7 +91,7 @@ class _Met(NamedTuple):
 
 
 def _are_identical(one: Response, other: Response) -> bool:
-    """Return whether two responses are read in the same way, as most are."""
+    """Return whether two responses have the same body and type, as most have."""
     kinds = [each.headers.get("Content-Type") for each in (one, other)]
     return one.body == other.body and kinds[0] == kinds[1]
 
@@ -116,7 +116,7 @@ class Refetches:
         self._waiting: deque[tuple[int, First]] = deque()
         self._judged = 0
         self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
-        """Whether the crawl itself has requested a page again: each response may go on from the
+        """Whether the crawl itself has requested a page again. Then each response may continue the
         one before."""
 
     async def judged(
@@ -124,8 +124,8 @@ class Refetches:
     ) -> None:
         """Count a judged page, and make the request that is due.
 
-        It is waited for, but not long: what it shows counts from the next page on, and a crawl
-        with one request at a time meets the same pages whenever it is run.
+        It waits for the response, but not long. So the response counts from the next page on, and
+        a crawl with one request at a time has the same results in each run.
         """
         if visit.verdict.decision is Decision.UNJUDGED:
             return
@@ -141,7 +141,7 @@ class Refetches:
             isinstance(page, AnalysedPage)
             and request.method == "GET"
             and not request.body
-            and CACHED not in response.flags  # it is of another time
+            and CACHED not in response.flags  # it may be old
             and self._is_due(page)
         ):
             self._waiting.append((self._judged + LATER, First(request, response, page)))

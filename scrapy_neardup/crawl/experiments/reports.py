@@ -27,7 +27,7 @@ VAGUE: Final = 0.2
 """With ``report``, a claim isn't logged if this share of its pages may be new."""
 
 _REPORTED: Final = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
-"""What an audit has of each."""
+"""The fields of a claim that an audit has."""
 
 
 def changed(reporter: Reporter, host: str, change: Change, made: int = 0) -> None:
@@ -37,7 +37,8 @@ def changed(reporter: Reporter, host: str, change: Change, made: int = 0) -> Non
     """
     begins, key, (page, other) = change.begins, change.key, change.pair
     showed = "the same page" if begins else "a new page"
-    followed = f"{host}: {key}" if begins else f"{host}: contradicted, and used no more: {key}"
+    state = "" if begins else "no longer used, because a page contradicts it: "
+    followed = f"{host}: {state}{key}"
     if made:
         followed += f"; withheld requests that are made now: {made}"
     reporter.count("urls/rules-begun" if begins else "urls/rules-ended")
@@ -57,7 +58,7 @@ def skipped(reporter: Reporter, request: Request, keys: Sequence[Key]) -> None:
 
 
 def sum_up(reporter: Reporter, settings: CrawlSettings, hosts: Mapping[str, Host]) -> None:
-    """Report the claims in force at the end: what they withhold, and how sure that is.
+    """Report the claims in force at the end: the requests that they withhold, and the confidence.
 
     Without ``skip`` it reports the requests that could have been withheld, except under ``exact``.
     """
@@ -86,7 +87,7 @@ def sum_up(reporter: Reporter, settings: CrawlSettings, hosts: Mapping[str, Host
             )  # fmt: skip
         elif not settings.parameters.is_exact:
             reporter.log.info(
-                "%s: %s; NEARDUP_URLS = 'skip' wouldn't have made most of %d requests, of"
-                " which at most %.1f %% show something new (with 95 %% confidence)",
+                "%s: %s; NEARDUP_URLS = 'skip' would have left out most of %d requests, at most"
+                " %.1f %% of which show something new (with 95 %% confidence)",
                 name, key, claim.covered, 100 * bound(claim.checks),
             )  # fmt: skip

@@ -1,12 +1,12 @@
-"""Requests that aren't made under claims about URLs, and those that test the claims.
+"""Requests that aren't made because of claims about URLs, and those that test the claims.
 
-With ``NEARDUP_URLS = "skip"`` a request isn't made if claims in force say that its page is known:
-when a callback yields it, or, if they have begun since, before it is downloaded. With
-``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring next to nothing new. Some
-of these requests are made all the same, to check the claims, and before the crawl ends as many
-more as their bound asks for. A contradiction makes those that its claim has withheld. Start
-requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``, ``neardup_keep``
-or an item in `cb_kwargs` or `meta`, which would be lost, are always made.
+With ``NEARDUP_URLS = "skip"`` a request isn't made if claims in force say that its page is known.
+It is withheld when a callback yields it or, if the claims have begun later, before its download.
+With ``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring next to nothing new.
+Some of these requests are made nevertheless, to test the claims; before the crawl ends, as many
+more as their bound requires. If a claim is contradicted, all requests that it has withheld are
+made. Start requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``,
+``neardup_keep`` or an item in `cb_kwargs` or `meta`, which would be lost, are always made.
 """
 
 from __future__ import annotations
@@ -51,19 +51,20 @@ if TYPE_CHECKING:
     from scrapy_neardup.stores import Store
 
 MARK: Final = "_neardup_found"
-"""Key of `request.meta`: the request may be withheld, as a callback has yielded it. It goes to
-disk with the request, and is removed before the download."""
+"""Key of `request.meta`: a callback has yielded the request, so it may be withheld. The key goes
+to disk with the request, and is removed before the download."""
 
 REMEMBERED: Final = 4_096
 """Maximum number of contents whose URL is remembered for the control of a contradiction."""
 
 FEW: Final = 10
-"""Number of requests that a claim has withheld since it was last checked, from which on the last
-one is made before the crawl ends."""
+"""Number of requests withheld under a claim since its last test, from which on the last one is
+made before the crawl ends."""
 
 STRETCHES: Final = 20
-"""A stretch is one of so many equal parts of what a claim has withheld, in the order of finding.
-None is left without a test: tests are dense at first, and exceptions may all come late."""
+"""Number of equal stretches into which a claim's withheld requests are divided, in the order in
+which they were found. Each gets a test: tests are dense at first, and exceptions may all come
+late."""
 
 
 class Skipping(UrlClaims):
@@ -89,12 +90,13 @@ class Skipping(UrlClaims):
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
         self._second: set[str] = set()
-        """Callbacks that get pages which others have seen: none of their requests is needless."""
+        """Callbacks that get pages that other callbacks have seen: none of their requests is
+        needless."""
 
     async def judged(
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict
     ) -> None:
-        """Learn from a page, or that its callback gets what others have seen."""
+        """Learn from a page, or that its callback gets pages that others have seen."""
         await super().judged(visit, request, response, page)
         callback = self._callback(request)
         if visit.action == KEEP_CALLBACK and callback not in self._second:
@@ -122,14 +124,14 @@ class Skipping(UrlClaims):
     def _is_withheld(self, request: Request, *, was_scheduled: bool) -> bool:
         parts, host = self._at(url := url_of(request))
         if parts is None or host is None or host.knows(parts):
-            return False  # a page that was fetched before is left to the scheduler
+            return False  # the scheduler decides about a page that was fetched before
         if self._callback(request) in self._second:
             return False
         acts = partial(self._acts, host)
         found = host.find(parts, acts)
         if found is None or not all(map(acts, found.keys)):
             return False
-        request.meta.pop(MARK, None)  # when it is made after all, it isn't asked about again
+        request.meta.pop(MARK, None)  # if it is made after all, it isn't withheld again
         if url not in self._withheld:
             drawn, explore = draw(url), self._settings.urls_explore
             claims = [host.claims[key] for key in found.keys]
@@ -188,8 +190,8 @@ class Skipping(UrlClaims):
     def idle(self) -> bool:
         """See `UrlClaims.idle`.
 
-        A contradiction that these bring makes more. So each claim in force has been tested by
-        `ENOUGH` requests, or nothing is withheld under it any more.
+        If one of these contradicts a claim, more are made. In the end each claim in force has been
+        tested by `ENOUGH` requests, or nothing is withheld under it any more.
         """
         super().idle()
         return self._make(self._unchecked()) > 0
@@ -220,7 +222,7 @@ class Skipping(UrlClaims):
 def untested(urls: Sequence[tuple[str, int]], even: int) -> Iterator[str]:
     """Yield some of the requests withheld under a claim, so that no long stretch lacks a test.
 
-    With each URL the number of tests before it. Those before `even` were looked at before.
+    With each URL comes the number of tests before it. Those before `even` were examined before.
     """
     longest = max(1, len(urls) // STRETCHES)
     for tests, stretch in groupby(urls, itemgetter(1)):
@@ -244,7 +246,7 @@ def _may_be_withheld(request: Request) -> bool:
         and not meta.get(KEEP_KEY)
         and request.callback is not NO_CALLBACK
         and not any(map(is_item, request.cb_kwargs.values()))
-        # Dicts there are mostly options of other packages.
+        # Dicts in meta are mostly options of other packages.
         and not any(is_item(each) for each in meta.values() if not isinstance(each, dict))
         and not (meta.get("is_start_request") and not meta.get("depth"))
     )

@@ -1,6 +1,6 @@
 """The claims about URLs of a crawl, learnt from its verdicts; they are in `scrapy_neardup.claims`.
 
-`skipping` has what makes and withholds requests under them.
+`skipping` makes and withholds requests under them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _SAYS: Final = {Decision.NEW, Decision.DUPLICATE}
 
 LESSON: Final = 64
-"""Number of pages after which claims that withhold nothing learn from them. Many at once cost a
-third of what each costs alone, as they find the processor's caches warm."""
+"""Number of pages from which claims learn at once if they withhold nothing. Many at once take a
+third of the time, because the processor's caches are warm."""
 
 _EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers exchange what they have learnt."""
@@ -71,7 +71,7 @@ class Judged(NamedTuple):
 
     @property
     def shown(self) -> ShownAnyway | None:
-        """What it shows if it is no evidence: it may be the known page a second later; or None."""
+        """The known content that the page may show a moment later, or None."""
         nearest = self.verdict.nearest
         may_be_one = nearest and nearest.decided and nearest.decided.rule == Refusal.CHANGING
         return ShownAnyway(self.content, is_evidence=False) if may_be_one else None
@@ -105,7 +105,7 @@ class UrlClaims(Withholding[Known]):
     async def judged(
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict
     ) -> None:
-        """Learn from a page, later; an error changes nothing for it."""
+        """Learn from a page, later; an error doesn't affect the page."""
         parts = Parts.of(request.url)
         # A page that only another callback has seen is neither new nor needless.
         says = visit.action != KEEP_CALLBACK and visit.verdict.decision in _SAYS
@@ -133,7 +133,7 @@ class UrlClaims(Withholding[Known]):
             await self._exchange(name, host)
 
     def _take_in(self, judged: Judged, shown: ShownAnyway | None) -> bool:
-        """Learn from a page; return whether it is time to exchange what is known of its host.
+        """Learn from a page; return whether it is time to exchange the knowledge about its host.
 
         For `shown` see `_shown_anyway`.
         """
@@ -169,10 +169,10 @@ class UrlClaims(Withholding[Known]):
 
     def is_known(self, url: str) -> bool:
         """Whether claims in force, which are tested, say that the page of a URL is known."""
-        if not self._settings.withholds:  # nothing tests them for links that aren't followed
+        if not self._settings.withholds:  # links that aren't followed are no tests
             return False
         parts, host = self._at(url)
-        # What a page of a pattern shows is known, and not where it leads.
+        # The content of a page of a pattern is known, but not its links.
         return bool(parts and host and not host.patterns(parts) and host.find(parts))
 
     def is_variant(self, url: str) -> bool:
@@ -183,8 +183,8 @@ class UrlClaims(Withholding[Known]):
     def leads_on(self, url: str, other: str, *, alone: bool) -> None:
         """Note that a dropped page has a link to a new page.
 
-        The claims that cover such pages end, those about its pattern whatever its other links are;
-        with `alone` most of these are known.
+        The claims that cover such pages end. `alone` says that most of its other links are known;
+        then only the claims about its pattern end.
         """
         parts, host = self._at(url)
         if parts is not None and host is not None:
@@ -237,6 +237,6 @@ class UrlClaims(Withholding[Known]):
     async def _exchange(self, name: str, host: Host) -> None:
         """Exchange knowledge about a host with other crawlers."""
         mine = host.claims.dump()
-        with suppress(StoreError):  # the next exchange makes up for it
+        with suppress(StoreError):  # the next exchange includes it
             heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)
             self._tell(name, host.add_others(value for value in heard if value != mine))

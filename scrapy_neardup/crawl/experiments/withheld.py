@@ -22,7 +22,7 @@ MAX_WITHHELD: Final = 32_768
 """Maximum number of remembered withheld requests; beyond it the oldest are forgotten."""
 
 Why = TypeVar("Why")
-"""Why a request isn't made: what can be pickled."""
+"""Why a request isn't made: a value that can be pickled."""
 
 
 class Withheld(NamedTuple, Generic[Why]):
@@ -67,7 +67,7 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
         """Return what a resumed crawl needs, in types that can be pickled.
 
         As in Scrapy's queues, a request is left out if its callback isn't a method of the spider,
-        or if it holds what can't be pickled.
+        or if it has an object that can't be pickled.
         """
         spider, written = self._crawler.spider, []
         for request, *rest in self.values():
@@ -78,8 +78,8 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
     def restore(self, dump: list[tuple[Any, ...]], spider: Spider | None) -> None:
         """Restore the output of `dump`, except for requests that the project can't read now."""
         for written, why, was_scheduled in dump:
-            with suppress(Exception):  # such as one whose callback has another name now
-                # As Scrapy's own queues beside it, the file is the user's.
+            with suppress(Exception):  # such as a request whose callback was renamed
+                # The file is as trustworthy as Scrapy's own queues beside it.
                 request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
                 self[url_of(request)] = Withheld(request, why, was_scheduled)
 
@@ -113,7 +113,7 @@ def url_of(request: Request) -> str:
 
 
 def spread(urls: list[str], number: int) -> list[str]:
-    """Return a `number` of some URLs, evenly spread, including the last one."""
+    """Return `number` of some URLs, evenly spread, including the last one."""
     step = max(1.0, len(urls) / max(number, 1))
     count = min(number, len(urls))
     return [urls[len(urls) - 1 - int(at * step)] for at in range(count)][::-1]
@@ -123,18 +123,18 @@ _DRAWS: Final = 1 << 24
 
 
 def draw(url: str) -> float:
-    """Return a number from 0 to 1 that path and parameters decide, the same on any host."""
+    """Return a number from 0 to 1 that depends on path and parameters, but not on the host."""
     path = url.partition("://")[2].partition("/")[2]
     return hash_of(f"explore {path}", 8) % _DRAWS / _DRAWS
 
 
 _BITS: Final = 1 << 24
 _HASHES: Final = struct.Struct("<4I")
-"""Four bits of a URL: among a million URLs .2 % of new ones look met, among four millions 16 %."""
+"""Four bits of a URL. Of new URLs .2 % look met if a million were, 16 % if four million were."""
 
 
 class MetFilter:
-    """A set of URLs that never forgets one, and may take a new one for a member.
+    """A set of URLs that never forgets a member, but may take a new URL for one.
 
     A Bloom filter (Bloom, CACM 13(7), 1970) of two megabytes.
     """

@@ -1,1 +1,1 @@
-"""The parts of the verbs `try` and `doctor` that use Scrapy projects."""
+"""The parts of the commands `try` and `doctor` that use Scrapy."""

@@ -139,7 +139,7 @@ def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | No
 
 
 def _shown(option: Option | None, value: object) -> str:
-    """Return a checked value, or one that can't be used as it is."""
+    """Return the checked value of an option, or the given value if it can't be used."""
     if option is OPTIONS["store"]:
         return redact_store(str(value))
     if option is None or option.is_secret:
@@ -159,7 +159,7 @@ async def _check_store(found: Checkup, crawler: Crawler, settings: CrawlSettings
         if scheme == "memory":
             found.facts["store"] = "memory: (a crawl forgets its pages when it ends)"
         elif scheme not in ADMINS:
-            found.facts["store"] = f"{shown} (can't be looked at from outside)"
+            found.facts["store"] = f"{shown} (can't be examined from outside)"
         elif scheme == "sqlite" and not file.exists():
             found.facts["store"] = f"{shown} (made by the first crawl)"
             if not file.absolute().parent.is_dir():
@@ -202,7 +202,7 @@ async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSetti
     if differing := differences(not_always | recorded, here):
         found.find(
             f"namespace {namespace} was made with other parameters: {differing}",
-            "set them as they were, or use another NEARDUP_NAMESPACE or store",
+            "restore these settings, or use another NEARDUP_NAMESPACE or store",
         )
     try:
         KeyRecord.read(report.parameters).key(parameters.hash_key, f"namespace {namespace}")

@@ -1,7 +1,7 @@
-"""A crawl that judges every page and drops none, to see what the filter would do to a site.
+"""A crawl that judges every page and drops none, to show what the filter would drop on a site.
 
-It treats the site politely, and leaves no traces in a project: no items are stored, and its store
-of fingerprints isn't used.
+It is polite to the site, and leaves nothing in a project: no items are stored, and the project's
+store of fingerprints isn't used.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ _LISTED = 5
 class Terms:
     """The limits of a trial, and its outputs.
 
-    After `pages` responses it ends; those under way are awaited. `audit` is the path of the audit
-    file to write, `settings` overrides Scrapy settings of the trial, `progress` is called with the
-    number of responses after each.
+    It ends after `pages` responses; requests under way are awaited. `audit` is the path of the
+    audit file to write, `settings` overrides Scrapy settings of the trial, `progress` is called
+    with the number of responses after each.
     """
 
     pages: int
@@ -84,10 +84,10 @@ class Terms:
 class Trial:
     """The result of a trial.
 
-    `pages` is the number of pages that reached the spider, judged or not; `requests` that of
-    requests that were sent, including those for robots.txt. `lost_pages` are URLs of new pages
-    that are linked only from pages that would have been dropped, `lost_addresses` all other such
-    URLs: not fetched in the trial, or not judged new.
+    `pages` is the number of pages that reached the spider, judged or not; `requests` is the number
+    of requests sent, including those for robots.txt. `lost_pages` are URLs of new pages that are
+    linked only from pages that would have been dropped, `lost_addresses` all other such URLs: not
+    fetched in the trial, or not judged new.
     """
 
     pages: int
@@ -164,9 +164,9 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
 def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) -> Trial:
     """Run a spider of the project in the current folder; see `try_site`.
 
-    No pipeline and no feed gets its items. All else is as in the project, politeness included.
-    Raises `ConfigurationError` if there is no project here, no such spider, or several to choose
-    from, or if a setting can't be used; `NeardupError` if no page could be fetched.
+    No pipeline and no feed gets its items. Everything else is as in the project, including
+    politeness. Raises `ConfigurationError` if there is no project here, no such spider, or several
+    to choose from, or if a setting can't be used; `NeardupError` if no page could be fetched.
     """
     if not inside_project():
         raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")
@@ -186,7 +186,7 @@ def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) 
 def _run(
     known: Settings, spider: type[Spider], arguments: Mapping[str, str], terms: Terms
 ) -> Trial:
-    # So that a second trial of the same pages says the same.
+    # So that a second trial of the same pages has the same result.
     known.set("NEARDUP_HASH_KEY", PUBLIC_KEY, priority="default")
     known.setdict(
         {
@@ -197,7 +197,7 @@ def _run(
         },
         priority="cmdline",
     )
-    own = Crawler(spider, known).settings  # with those of the spider
+    own = Crawler(spider, known).settings  # with the spider's own settings
     read_settings(own)  # raises errors that the crawl would only log
     addons = own.getdict("ADDONS")
     if not any(load_object(addon) is Addon for addon in addons):
@@ -260,7 +260,7 @@ def _why_nothing(stats: Mapping[str, Any]) -> str:
 
 
 _FIRST = "neardup_trial_first"
-"""Key of ``request.meta`` that marks the first request, and what it was redirected to."""
+"""Key of ``request.meta`` that marks the first request, and those to which it was redirected."""
 
 
 class TrialSpider(Spider):
@@ -294,7 +294,7 @@ class TrialSpider(Spider):
                     yield Request(link.url)
 
     def allows(self, request: Request) -> bool:
-        """Whether a request may be sent: for a link, a redirection or robots.txt."""
+        """Whether a request for a link, a redirection or robots.txt may be sent."""
         if request.meta.get(_FIRST):
             if site(request.url, "domain") == site(self._first, "domain"):
                 return True

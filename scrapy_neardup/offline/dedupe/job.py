@@ -67,7 +67,7 @@ def run_job(
     if (resume or turn) and exists(f"{output}/{jobplan.SUMMARY}"):
         if exists(f"{output}/{jobplan.WORK}"):  # it was stopped while this was removed
             remove_folder(f"{output}/{jobplan.WORK}")
-        _log.warning("%s: was complete before; nothing was read or written", output)
+        _log.warning("%s: is complete already; nothing was read or written", output)
         done: dict[str, Any] = jobplan.read_json(f"{output}/{jobplan.SUMMARY}")
         return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in done.items()})
     shards = jobplan.shards_of(inputs, output, existing=existing)
@@ -76,7 +76,7 @@ def run_job(
             if shard.kind in {"pages", "warc"}:
                 path = shard.paths[0]
                 raise InputError(
-                    f"{path}: parts of texts are removed from files with columns only"
+                    f"{path}: parts of texts can be removed only from files with columns"
                 )
     with nullcontext(work) if work else Processes(jobs) as does:
         job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)

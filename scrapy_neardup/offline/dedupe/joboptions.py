@@ -83,7 +83,7 @@ def _time(value: Any) -> float:
         if not isinstance(value, datetime):
             value = datetime(value.year, value.month, value.day, tzinfo=UTC)
         return float(value.replace(tzinfo=value.tzinfo or UTC).timestamp())
-    raise ValueError(f"{value!r} is no date")
+    raise ValueError(f"{value!r} isn't a date")
 
 
 _FEATURES = checked_filter(OPTIONS["features"].default)
@@ -170,8 +170,8 @@ class TrimOptions:
         check_memory(self.memory)
         if "." in self.text:
             raise ConfigurationError(
-                f"{self.text}: parts are removed from texts in a column of their own, not in a"
-                " field of one"
+                f"{self.text}: parts can be removed only from a column of texts, not from a"
+                " field of a column"
             )
 
     @property

@@ -67,7 +67,7 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
     for folder in (*inputs, *existing):
         if _whole(output).startswith(_whole(folder)):
             raise ConfigurationError(
-                f"{output}: is in {folder}, from which it is made; name another folder"
+                f"{output}: is in {folder}, which is an input; name another folder"
             )
     found = [shard for path in inputs for shard in _shards(path)]
     named = Counter(name for shard in found for name in shard.outputs)
@@ -236,7 +236,9 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
                 f" {before['options'].get(name)!r}, and can't be resumed with {value!r}"
             )
     if before["options"].keys() != now["options"].keys():
-        raise ConfigurationError(f"{output}: can't go on with a job of another kind")
+        raise ConfigurationError(
+            f"{output}: has a job of another kind, which these options can't resume"
+        )
     if before["shards"] != now["shards"]:
         raise ConfigurationError(
             f"{output}: can't resume, because the inputs are other files or have changed"

@@ -302,7 +302,7 @@ class _ParquetFile(FileSource):
         if len(name) > MAX_NAME:
             raise InputError(
                 f"{self.path}: the column {self._name!r} has a name of {len(name):,} characters,"
-                f" and {MAX_NAME:,} are read"
+                f" and at most {MAX_NAME:,} are read"
             )
         return name
 
@@ -322,7 +322,7 @@ class _ParquetFile(FileSource):
                 )
             if size > MAX_COLUMN:
                 raise ValueError(
-                    f"its column {column!r} takes {size:,} bytes in one row group, and"
+                    f"its column {column!r} takes {size:,} bytes in one row group, and at most"
                     f" {MAX_COLUMN:,} are read; write it with smaller row groups"
                 )
             return self._file.read_row_group(group, columns=[column]).column(0)

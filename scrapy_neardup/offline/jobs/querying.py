@@ -126,7 +126,7 @@ class PackedQueries:
         """
         asked = analyse(page, self._analyser)
         if isinstance(asked, Verdict):
-            raise InputError(f"{page.page}: can't be asked for: {asked.reason}")
+            raise InputError(f"{page.page}: can't be searched for: {asked.reason}")
         assert isinstance(asked, AnalysedPage)  # noqa: S101  (for the type checker)
         index = self._index
         # Of a million copies of a page some are enough.
@@ -141,7 +141,7 @@ class PackedQueries:
             near = sorted((distance, row) for row, distance in rows.items())[:top]
             return [(index.rows.name(row), distance, None) for distance, row in near]
         if records is None or not self._sizes[0]:
-            raise StoreMismatchError("the packed file has no sketches: ask by distance alone")
+            raise StoreMismatchError("the packed file has no sketches: search by distance alone")
         found = []
         for column, feature in zip(records.postings, asked.features, strict=False):
             rows |= dict.fromkeys(column.rows(feature, most), -1)
@@ -200,7 +200,7 @@ def _parameters(
     if differing:
         hint = {"hash_key": "--hash-key", "ignore": "--ignore"}
         raise StoreMismatchError(
-            f"{path}: its pages were read with another {' and '.join(differing)} than a query is;"
-            f" give {', '.join(hint.get(name, name) for name in differing)} as scan had it"
+            f"{path}: its pages were read with another {' and '.join(differing)}; give"
+            f" {', '.join(hint.get(name, name) for name in differing)} as for scan"
         )
     return parameters

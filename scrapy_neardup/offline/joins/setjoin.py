@@ -223,7 +223,7 @@ def _algorithm(name: Filters, max_depth: int, measure: Measure, share: Share) ->
     if name == "bitmap":
         return partial(similar, share=share)
     if measure.directed:
-        raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'bitmap'")
+        raise ConfigurationError(f"algorithm {name!r} doesn't find containment: use 'bitmap'")
     if share != ALL:
-        raise ConfigurationError("only the algorithm 'bitmap' does a share of the work")
+        raise ConfigurationError("only the algorithm 'bitmap' can do a share of the work")
     return partial(reference.similar, filters=name, max_depth=depth)

@@ -118,5 +118,5 @@ def record_of(
 def _string(item: Mapping[str, Any], key: str, where: str) -> str | bytes | None:
     value = item.get(key)
     if value is not None and not isinstance(value, str | bytes):
-        raise InputError(f'{where}: "{key}" is no string but {type(value).__name__}')
+        raise InputError(f'{where}: "{key}" must be a string, not {type(value).__name__}')
     return value

@@ -105,8 +105,8 @@ def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
             yield records.get_record_offset()
     except ArchiveLoadFailed as error:
         raise InputError(
-            f"{path}: can't be taken apart record by record; is there something after the last"
-            " one? 'warcio recompress' mends that"
+            f"{path}: can't be divided into records; is there something after the last one?"
+            " 'warcio recompress' repairs that"
         ) from error
 
 

@@ -105,8 +105,8 @@ def connect(uri: str) -> Any:
     except (ValueError, TypeError, *FAILURES) as error:
         # What it says may quote the URI.
         raise ConfigurationError(
-            f"NEARDUP_STORE: the installed redis-py takes no such parameters as those of "
-            f"{redact_store(uri)} ({type(error).__name__})"
+            "NEARDUP_STORE: the installed redis-py doesn't accept the parameters of"
+            f" {redact_store(uri)} ({type(error).__name__})"
         ) from None
 
 
@@ -151,7 +151,7 @@ def explained(error: BaseException, uri: str) -> StoreError:
         case exceptions.ResponseError() if refused(error, exceptions.OutOfMemoryError, "OOM"):
             return StoreUnavailableError(f"{where} is full (maxmemory) and takes no more pages")
         case exceptions.ResponseError() if str(error).startswith(RECORD_LOST):
-            return RecordLostError(f"{where} has lost what it held")
+            return RecordLostError(f"{where} has lost its content")
         case _:
             text = str(error) or type(error).__name__
             return StoreUnavailableError(f"{where} doesn't answer as it should: {text}")

@@ -100,8 +100,8 @@ class Namespace(base.Store):
             copied = await self._recorded(f"{home}schema", record)
             if copied != record or (self._agreed and record != self._record):
                 raise StoreMismatchError(
-                    f"NEARDUP_STORE: {self._where} was lost in part and made again otherwise; "
-                    "clear it, or take another NEARDUP_NAMESPACE"
+                    f"NEARDUP_STORE: {self._where} was partly lost, and made again with other"
+                    " settings; clear it, or use another NEARDUP_NAMESPACE"
                 )
         adopted: dict[str, Any] = {part: int(record[part]) for part in _DESIGN}
         self.key, self._record, self.layout = key, record, replace(self.layout, **adopted)
@@ -127,8 +127,8 @@ class Namespace(base.Store):
         if differing := base.differences(there, here):
             made = "by another version" if "format is" in differing else "with other parameters"
             raise StoreMismatchError(
-                f"NEARDUP_STORE: {self._where} was made {made}: {differing}. Take the same, "
-                "another NEARDUP_NAMESPACE, or clear it"
+                f"NEARDUP_STORE: {self._where} was made {made}: {differing}. Use the same"
+                " settings or another NEARDUP_NAMESPACE, or clear this one"
             )
 
     def command(self, verb: str, home: str) -> Words:

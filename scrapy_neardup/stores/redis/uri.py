@@ -88,9 +88,8 @@ class RedisURI(NamedTuple):
         scheme, _, rest = uri.partition(":")
         if set(rest[2:].rpartition("@")[0]) & set("/?#"):
             raise ConfigurationError(
-                f"{where} can't be read: a '/', '?' or '#' stands in front of an '@'. Write "
-                "those of user and password as %2F, %3F and %23, and an '@' behind the host "
-                "as %40"
+                f"{where} can't be read: a '/', '?' or '#' comes before an '@'. Write those in"
+                " user and password as %2F, %3F and %23, and an '@' after the host as %40"
             )
         form, pattern = _FORMS[scheme.lower()]
         try:

@@ -200,8 +200,8 @@ class SQLiteFile:
             found = None
         if found != self._identity:
             raise StoreUnavailableError(
-                f"NEARDUP_STORE: {self._path} was removed or replaced while it was open; what "
-                "was kept since is lost with it"
+                f"NEARDUP_STORE: {self._path} was removed or replaced while it was open; pages"
+                " kept since then are lost"
             )
 
     def _connect(self) -> sqlite3.Connection:

@@ -109,7 +109,7 @@ class Checked:
         verified = self._verified
         first, last = start // page, (stop - 1) // page
         if first < 0 or last >= len(verified):
-            raise self.damage("something in it points outside of it")
+            raise self.damage("an offset in it points outside of the file")
         # One or two pages are the common case, and this is the innermost call of every probe.
         if last - first > 1 or not (verified[first] and verified[last]):
             for number in range(first, last + 1):

@@ -263,7 +263,7 @@ def test_outputs_that_are_none(tmp_path):
     for name in "xy":
         write_lines(tmp_path / f"{name}.jsonl", [{"text": "a"}])
     for inside in (tmp_path, tmp_path / "more"):
-        with pytest.raises(ConfigurationError, match=r"out: is in .* from which it is made"):
+        with pytest.raises(ConfigurationError, match=r"out: is in .* which is an input"):
             dedupe([str(tmp_path)], str(inside / "out"))
     with pytest.raises(OutputError, match=r"x.jsonl/.*: can't be written: Not a directory"):
         dedupe([f"{tmp_path}/y.jsonl"], f"{tmp_path}/x.jsonl")

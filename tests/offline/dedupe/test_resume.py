@@ -79,7 +79,7 @@ def test_a_job_that_is_done_stays(data, tmp_path, caplog):
     first = dedupe([str(data)], str(tmp_path / "out"))
     before = tree(tmp_path / "out")
     assert dedupe([str(data)], str(tmp_path / "out"), resume=True) == first
-    assert caplog.messages == [f"{tmp_path}/out: was complete before; nothing was read or written"]
+    assert caplog.messages == [f"{tmp_path}/out: is complete already; nothing was read or written"]
     assert tree(tmp_path / "out") == before
     with pytest.raises(ConfigurationError, match="isn't empty"):
         dedupe([str(data)], str(tmp_path / "out"))

@@ -152,9 +152,9 @@ def test_killed_before_any_file(tmp_path, monkeypatch, step):
 def test_what_cant_be_trimmed(tmp_path):
     (tmp_path / "x.html").write_text("<p>a")
     options = TrimOptions(unit="lines", number=1)
-    with pytest.raises(InputError, match="from files with columns only"):
+    with pytest.raises(InputError, match="removed only from files with columns"):
         trim([str(tmp_path / "x.html")], str(tmp_path / "out"), options)
-    with pytest.raises(ConfigurationError, match=r"a.b: .* in a column of their own"):
+    with pytest.raises(ConfigurationError, match=r"a.b: .* only from a column of texts"):
         TrimOptions(unit="lines", number=1, text="a.b")
     with pytest.raises(ConfigurationError, match="the number for lines"):
         TrimOptions(unit="lines", number=0)
