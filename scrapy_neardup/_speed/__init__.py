@@ -1,12 +1,12 @@
 """Compiled twins of the package's inner loops, if they could be built.
 
-The pure code is the reference. A compiled function gives the same result as
-its twin, bit for bit, and is taken only if it does so on an example when it is imported; with
-``NEARDUP_PURE=1`` in the environment none is. Nothing here imports another package.
+The pure code is the reference. A compiled function gives the same result as its twin, bit for bit.
+It is used only if it does so on an example when it is imported; with ``NEARDUP_PURE=1`` in the
+environment none is used. Nothing here imports another package.
 
-Each ``NAME.pyx`` is a module of its own; ``setup.py`` compiles all of them, and does without what
-it can't compile. ``python -m scrapy_neardup._speed`` tries each of them on its example, and says
-which way the package runs.
+Each ``NAME.pyx`` is a separate module. ``setup.py`` compiles all of them, and leaves out those
+that it can't compile. ``python -m scrapy_neardup._speed`` tries each of them on its example, and
+says which of them are used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFUSED: Final[dict[str, str]] = {}
 """Compiled modules or functions that pure Python replaces -> why."""
 
 TWINS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
-"""Functions and classes, by module and name, whose compiled twins do the work, and the twins."""
+"""Module and name of each compiled twin that is used -> the function or class and the twin."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -93,8 +93,7 @@ def agreeing(
 ) -> ModuleType | None:
     """Return a compiled module if `example` gives the same result with it as with None, or None.
 
-    None stands for pure Python. The `name` is that of what is refused where they differ, the
-    module's unless it is given.
+    None stands for pure Python. If they differ, `name` is logged, by default the module's name.
     """
     if (compiled := load(module)) is None:
         return None

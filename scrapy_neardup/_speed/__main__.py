@@ -1,4 +1,4 @@
-"""Try the compiled modules and say in one line which run; with ``--all`` each has to.
+"""Try the compiled modules and say in one line which run; with ``--all`` all must run.
 
 Exit status: 1 if the package can't be imported, with ``--all`` also if one runs in pure Python.
 """

@@ -179,7 +179,7 @@ class Host:
         return changes
 
     def is_variant(self, page: Parts) -> bool:
-        """Return whether a URL differs from a known one only in a part without effect elsewhere."""
+        """Return whether a URL differs from a known one only in what had no effect elsewhere."""
         canonical, used = self.apply(page)
         claims = (
             (self.claims.get(Key(ANYWHERE, part)), part.values(page))

@@ -1,13 +1,13 @@
-"""Text to fingerprint: token hashes, shingles, simhash, sketches. Pure, and numpy all through.
+"""From a text to its fingerprint: token hashes, shingles, simhash, sketches. Pure, in numpy.
 
 ============== =============================================================================
 `hashing`      text -> one 64-bit hash a token
 `shingles`     token hashes -> the features of a page
-`weights`      features -> weighted ones, and their simhash
+`weights`      features -> weighted features, and their simhash
 `simhashes`    features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch, compared by resemblance
 `independent`  features -> their minima under independent permutations
-`broder`       minima -> k digests of s of them, compared for equality: a filter
+`broder`       minima -> k digests of s minima each, compared for equality: a filter
 `units`        text -> words, characters, lines, sentences
 ============== =============================================================================
 

@@ -1,4 +1,4 @@
-"""Broder's filter: a page's minima in a few groups, with a digest of each group as a feature.
+"""Broder's filter: a page's minima are cut into a few groups, each digested to a feature.
 
 Features are only compared for equality. Two pages are near-duplicates if at least r of their k
 features are equal, each the digest of s minima. Features are few and rare enough for an index,
@@ -54,7 +54,7 @@ class Filter(NamedTuple):
         """Return the probability that two pages of the resemblance rho are accepted.
 
         P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i) (Broder
-        2000, section 4): the exact sum for the very number that was passed, rounded once. Raises
+        2000, section 4): the exact sum for the number that was passed, rounded once. Raises
         `ConfigurationError` unless rho is from 0 to 1, s positive and r from 1 to k.
 
         >>> [round(Filter(6, 14, 2).acceptance(rho), 4) for rho in (0.77, 0.909, 0.975)]
@@ -75,10 +75,10 @@ class Filter(NamedTuple):
 
         `shingles` are uniform, uint64 of shape (n,); a repeated one counts once. `permutations`
         are ``"independent"``: k * s of them, as the curve assumes, in O(n * k * s); or ``"one"``,
-        whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). That is
-        what the plugin does (`scrapy_neardup.judge`), and its curve is the same within what can
-        be measured (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if
-        there is no shingle.
+        whose range is cut into k * s bins, or the next power of two, up to 1,024, in O(n). The
+        plugin uses one (`scrapy_neardup.judge`). Its curve is the same, as far as can be measured
+        (docs/quality.md). Raises `ConfigurationError` for others, `NoFeaturesError` if there is no
+        shingle.
         """
         if permutations == "independent":
             from scrapy_neardup.fingerprints.independent import minima  # noqa: PLC0415

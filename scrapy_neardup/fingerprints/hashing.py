@@ -1,4 +1,4 @@
-"""Tokens to 64-bit hashes, one each: fast, stable, and optionally keyed.
+"""From tokens to 64-bit hashes: fast, stable, and optionally keyed.
 
 Hashes are written into stores and files, so a change of any value needs a new `HASH_VERSION`.
 
@@ -39,7 +39,7 @@ from scrapy_neardup.text.tokens import (
 )
 
 HASH_VERSION = "ndx7-64"
-"""Name, version and width of all that makes two fingerprints comparable: the tokens
+"""Name, version and width of everything that makes two fingerprints comparable: the tokens
 (`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the
 features and sketches that `minwise` and `broder` make of shingles."""
 
@@ -181,8 +181,8 @@ class Hasher:
         return np.concatenate(parts), np.array([*map(len, parts[1:])], np.int64)
 
     def _hash(self, chunk: bytes) -> NDArray[np.uint64]:
-        # One space in front and enough behind: every token has two ends, and eight bytes can
-        # be read wherever one starts.
+        # One space before, and enough after it: every token has two ends, and eight bytes can be
+        # read from the start of each.
         padded = b"".join((b" ", chunk, b" " * (_WORD + 1)))
         inside = np.frombuffer(padded, np.uint8) != _SPACE
         ends = (inside[1:] != inside[:-1]).nonzero()[0]

@@ -70,7 +70,7 @@ def _throw(
     An earlier throw is always less.
     """
     shift = constant(65 - bins.bit_length())
-    if throws == range(1):  # the first, and mostly the only one where shingles are many
+    if throws == range(1):  # the first throw, mostly the only one if there are many shingles
         return (shingles >> shift).view(np.int64), shingles & _RANK
     column = np.arange(throws.start, throws.stop, dtype=np.uint64)[:, None]
     hashes = shingles + column * _STEP
@@ -90,14 +90,14 @@ def minima_of(shingles: NDArray[np.uint64], bins: int) -> NDArray[np.uint64]:
     sketch = np.full(bins, _UNFILLED)
     thrown, left = 0, bins
     while left and thrown < bins:
-        # As many throws at once as are likely to do, as for a collector of coupons; more would
-        # be as right.
+        # As many throws at once as probably suffice (the coupon collector's problem); more would
+        # give the same result.
         likely = round(bins * (log(left) + 1.5) / len(shingles))
         until = min(bins, thrown + max(1, likely))
         np.minimum.at(sketch, *_throw(shingles, range(thrown, until), bins))
         thrown, left = until, int(np.count_nonzero(sketch == _UNFILLED))
-    # A handful of shingles may miss a bin for ever: it takes their minimum at a throw of
-    # its own, and that ends it (the second half of the algorithm).
+    # A few shingles may miss a bin for ever. Then the bin takes their minimum at an additional
+    # throw (the second half of the algorithm).
     if left:
         unfilled = np.flatnonzero(sketch == _UNFILLED)
         throws = (unfilled + bins).astype(np.uint64)[:, None]

@@ -23,7 +23,7 @@ _STEP, _32 = constant(0xD6E8FEB86659FD93), constant(32)
 
 
 def first_of_each(ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return for each of some sorted values whether it is the first of its equals."""
+    """Return for each of some sorted values whether it is the first of equal values."""
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first

@@ -1,4 +1,4 @@
-"""Where fingerprints live: ``open_store(uri)`` and the stores behind it."""
+"""Stores of pages: ``open_store(uri)``, and the schemes of their URIs."""
 
 from __future__ import annotations
 

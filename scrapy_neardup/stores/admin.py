@@ -74,7 +74,7 @@ def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
 
 
 def is_store(source: str) -> bool:
-    """Return whether this is the URI of a store with a view from outside, not a file."""
+    """Return whether this is the URI of a store that an `Admin` can view, and not a file."""
     scheme, colon, _ = source.partition(":")
     return bool(colon) and scheme.lower() in ADMINS
 

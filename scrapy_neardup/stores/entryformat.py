@@ -9,12 +9,12 @@ A page is compared only with pages of its *partition*: its scope and its kind (a
 simhash, or the digest of an exact page). All partitions of a store share one set of
 tables, so a million hosts don't need a million of them:
 
-- What goes into the tables is the *masked* fingerprint, ``fingerprint XOR mask``, where the
-  mask is the partition's. Inside a partition Hamming distances stay as they are; pages of two
-  partitions land far apart, and prefixes that are frequent in all of them (shops with
-  the same terms) are spread over all buckets.
-- The partition's *tag* is stored with every entry and compared for every candidate, so
-  that two partitions don't meet where their masked fingerprints do.
+- What goes into the tables is the *masked* fingerprint, ``fingerprint XOR mask``, where the mask
+  is the partition's. Inside a partition Hamming distances don't change. Pages of two partitions
+  are far apart, and prefixes that are frequent in many partitions (shops with the same terms) are
+  spread over all buckets.
+- The partition's *tag* is stored with every entry and compared for every candidate, in case masked
+  fingerprints of two partitions are near each other.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
 
 ENTRY: Final = Struct("<QQQII")
-"""Layout of masked fingerprint, page id, tag, duplicates, and when a page last met it, in seconds
-since the epoch: 32 bytes."""
+"""Layout of masked fingerprint, page id, tag, number of duplicates, and time of the last meeting
+in seconds since the epoch: 32 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
     [("masked", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]

@@ -1,9 +1,9 @@
 """A store over a packed file: billions of old pages without a server.
 
-The file, called the base, is asked first and never written to. A page that repeats one of its
+The file, called the base, is searched first and never written to. A page that repeats one of its
 pages is SEEN or a DUPLICATE, by the rules of `stores/base.py`, but the base counts nothing. All
-other pages go to the store, as if there were no base. If both know a page like it, the base wins,
-and the store's entry of the page itself stays.
+other pages go to the store, as if there were no base. If both have an entry that a page repeats,
+the base decides, and the store's entry of the page itself stays.
 
 A page's record (`entryformat.PACKED`) has the same data as an entry of a store. Candidates are
 the rows within k bits and those that share enough features. A packed file without records has only
@@ -187,9 +187,9 @@ class PackedPages:
                 " (scan --preset paper)"
             )
         here, there = {**schema, **wanted}, {**index.schema, **wanted}
-        # Which key it has to be is known once the store is open (`LayeredStore`).
+        # The key is compared when the store is open (`LayeredStore`).
         here["hash_key"] = there["hash_key"] = ""
-        if index.records is not None:  # without features it doesn't say how they would be
+        if index.records is not None:  # a file without features doesn't record their parameters
             there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
         if differing := differences(there, here):
             raise StoreMismatchError(
@@ -227,7 +227,7 @@ class LayeredStore(Store):
         await self._store.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Ask the base, then the store; `StoreCorruptError` if a part of the base is damaged."""
+        """Search the base, then the store; `StoreCorruptError` if the base is damaged."""
         decide = decide or deciding(page, self._base.matching)
         try:
             known = self._base.check(page, decide)

@@ -1,4 +1,4 @@
-"""The Hamming Distance Problem: find all of many fingerprints within k bits of a given one."""
+"""The Hamming Distance Problem: find all stored fingerprints within k bits of a given one."""
 
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.index import HammingIndex

@@ -1,8 +1,8 @@
-"""Batch search: tables over the queries, and any number of fingerprints scanned past them.
+"""Batch search: any number of fingerprints are scanned against tables of the queries.
 
 The answer is exact for every k, design and distribution of the data. This is the batch mode of
 Manku, Jain & Das Sarma (WWW 2007, section 3.3). The online index permutes and sorts the stored
-fingerprints F. Here the (fewer) queries Q are indexed, and F only streams by, so F needs no order,
+fingerprints F. Here the (fewer) queries Q are indexed, and F is only scanned, so F needs no order,
 no tables and no memory.
 
 In a table (`QueryTable`, with a compiled twin in ``_speed/batch.pyx`` that finds the same pairs)
@@ -45,11 +45,11 @@ Near = tuple[NDArray[np.intp], NDArray[np.uint32], NDArray[np.uint8]]
 class QueryTable:
     """Places of queries by the key of their prefix, and a bitmap of the used keys.
 
-    `queries` are distinct, uint64 of shape (q,). The bits of `mask` lead in this table, those of
-    `earlier` in the tables before it, whose pairs aren't reported again.
-    `scanned_at_once` fingerprints go through one table before the next, so that their temporaries
-    stay in cache. `lookup_ns`, `compare_ns` and `build_ns` are the measured nanoseconds to look up
-    a fingerprint, to compare it with a query, and to store it.
+    `queries` are distinct, uint64 of shape (q,). `mask` has the leading bits of this table,
+    `earlier` those of the tables before it, whose pairs aren't reported again. `scanned_at_once`
+    fingerprints go through one table before the next, so that their temporaries stay in cache.
+    `lookup_ns`, `compare_ns` and `build_ns` are the measured nanoseconds to look up a fingerprint,
+    to compare it with a query, and to store it.
     """
 
     scanned_at_once = 1 << 17
@@ -89,7 +89,7 @@ class QueryTable:
     @staticmethod
     def key_bits(count: int, prefix_bits: int) -> int:
         """Return the bits of a key for `count` queries."""
-        # More words than prefixes, or else hashing would put several of them into one.
+        # More words than prefixes; otherwise hashing would put several prefixes into one word.
         bits = min(count.bit_length() + _SPARE_KEY_BITS, prefix_bits + _WORD_BITS + 2)
         return min(bits, 28)  # larger bitmaps (48 MB a table) fit no cache
 
@@ -185,7 +185,7 @@ class Pairs(NamedTuple):
 
 
 class BatchSearch:
-    """Queries in memory, uint64 of shape (q,), past which fingerprints are scanned.
+    """Queries in memory, uint64 of shape (q,), against which fingerprints are scanned.
 
     Equal queries are searched once. `max_distance` is k, 0 to 10. About `scanned` fingerprints
     will be scanned (for many, more tables pay). `design` replaces the tables that `choose_design`
@@ -258,7 +258,7 @@ class BatchSearch:
 
     @cached_property
     def _places_and_rows(self) -> NDArray[np.intp]:
-        """Place times the number of rows, plus the row; increasing, as the rows of a place are."""
+        """Place times the number of rows, plus the row; ascending, because rows of a place are."""
         places = np.repeat(np.arange(len(self.distinct)), np.diff(self._starts))
         return places * len(self._order) + self._order
 
@@ -266,7 +266,7 @@ class BatchSearch:
 def choose_design(
     queries: NDArray[np.uint64], max_distance: int, *, scanned: int = 1 << 30
 ) -> TableDesign:
-    """Return the design with which scanning past `queries` takes the least time.
+    """Return the design with which scanning against `queries` takes the least time.
 
     `queries` are distinct, uint64 of shape (q,). A sample shows how many of them a table
     retrieves, because pages of one site share leading bits more often than by chance. About

@@ -4,7 +4,7 @@ The problem (Manku, Jain & Das Sarma, WWW 2007, section 3): of 2^d stored f-bit 
 all that differ from a query in at most k bits. A design decides speed and memory, never an answer.
 `cuts.py` makes the designs of the paper.
 
-A *probing* design has at most k blocks. With so few, no block need be equal, but one has few
+A *probing* design has at most k blocks. With so few, perhaps no block is equal, but one has few
 differing bits, and a query looks up every prefix within that radius (Norouzi, Punjani & Fleet,
 "Fast search in Hamming space with multi-index hashing", CVPR 2012). It trades memory for look-ups.
 

@@ -67,7 +67,7 @@ class Buckets:
             for (buckets, mask), flipped in zip(self._tables, flips, strict=True)
             for flip in flipped
         ]
-        # An operand that is kept: to make an array takes longer than to fill one.
+        # This operand is kept, because making an array takes longer than filling it.
         self._word = np.zeros((), np.uint64)
 
     @property
@@ -275,7 +275,7 @@ class HammingIndex:
         if self._limit is None:
             self._load(fingerprints)
             return stored
-        # What shares no bucket that could overflow is stored whatever comes first.
+        # Fingerprints without a bucket that could overflow are stored in any order.
         contended = self._contended(fingerprints, self._limit)
         self._load(fingerprints[~contended])
         stored[contended] = [self.add(each) for each in fingerprints[contended].tolist()]

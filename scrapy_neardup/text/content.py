@@ -42,8 +42,8 @@ _ADDRESS = re.compile(r"""(?x) ["'] ( (?: https?:/ | \.{0,2} ) / [^"'\s<>]+ | \?
 def link_targets(root: HtmlElement, base_url: str, *, is_written: bool = False) -> set[str]:
     """Return the http(s) targets of a page's ``a[href]`` and ``area[href]``, without fragments.
 
-    If `is_written`, return those of what is written like an address in any attribute or script:
-    in ``onclick``, ``data-href``, ``option``, ``form``.
+    If `is_written`, return the targets of anything that looks like an address in another attribute
+    or a script: in ``onclick``, ``data-href``, ``option``, ``form``.
 
     `base_url` is where the page is; its ``<base href>`` applies. A page has no targets if its
     address, or its base, is longer than `MAX_BASE`; links after the first `MAX_LINKS` are left
@@ -64,7 +64,7 @@ def link_targets(root: HtmlElement, base_url: str, *, is_written: bool = False) 
 def _join(base: str, href: str) -> str:
     try:
         return urldefrag(urljoin(base, href.strip())).url
-    except ValueError:  # such as "http://[": no URL
+    except ValueError:  # such as "http://[", which isn't a URL
         return ""
 
 
@@ -90,7 +90,7 @@ class Content:
     """The text in the order of the page, without its boilerplate in the view ``main``. A text, or
     an iterable of blocks, is taken as well."""
     title: str = ""
-    """White space collapsed; ``""`` where there is none."""
+    """White space collapsed; ``""`` if there is none."""
     images: tuple[str, ...] = ()
     """Sources of images and other media, and what inline SVGs draw, distinct and sorted; see
     `media.image_source` and `media.shape_of`."""
@@ -100,13 +100,13 @@ class Content:
     headings: tuple[str, ...] = ()
     """The text of each ``h1`` in the view, white space collapsed."""
     linked_days: int = 0
-    """Number of links named by the number of a day, 1 to 31, as those of a calendar are."""
+    """Number of links whose text is the number of a day, 1 to 31, as in a calendar."""
     language: str = ""
     """The language that the page declares, without region or script (``en``), or ``""``."""
     alias: str = ""
-    """URL of the page that this one stands for, and by which it is looked up; ``""``: its own."""
+    """URL of the page whose place this one takes, for looking it up; ``""`` for its own."""
     canonical: str = ""
-    """What the page names as its canonical address, as it is written; ``""`` for nothing."""
+    """The canonical address that the page names, as it is written; ``""`` for none."""
     links: tuple[str, ...] = ()
     """Names of the pages that links lead to in elements named as boilerplate, distinct and
     sorted, without parameters that most of them have in common."""
@@ -120,7 +120,7 @@ class Content:
 
     @classmethod
     def of_text(cls, text: str) -> Self:
-        """Return the content of a page that is a text alone."""
+        """Return the content of a page that is only a text."""
         return cls(Blocks.of((Block(text, Form.CONTENT, 0),)))
 
     @property
@@ -172,7 +172,7 @@ class Extractor:
         """
         if self._find_ignored is not None:
             root = deepcopy(root)
-            root.tail = None  # copied along, but no part of it
+            root.tail = None  # copied with the root, but not part of it
             for element in self._find_ignored(root):
                 element.tag = IGNORED_TAG
         walked = walk(root, boilerplate=self.mode == "main")
@@ -209,7 +209,7 @@ class Extractor:
 def _without_common_parameters(names: set[str]) -> set[str]:
     """Return names of pages without parameters that have one value on most of them.
 
-    Such a parameter, a language or a session, says nothing about the pages that links lead to.
+    Such a parameter, a language or a session, doesn't distinguish the pages that links lead to.
     """
     queries = [name.partition("?")[2] for name in names if "?" in name]
     if len(queries) <= len(names) / 2:

@@ -75,7 +75,7 @@ def _is_utf_8(body: bytes) -> bool:
 
 
 def _foreign_words(body: bytes) -> int:
-    """Return the position of the first word of a script other than Latin, or -1."""
+    """Return the position of the first word in a script other than Latin, or -1."""
     start, size = -1, 0
     for found in islice(_WORD.finditer(body, 0, SEARCHED_BYTES), _MAX_WORDS):
         if len(set(found[0])) >= _MIN_DIFFERENT:
@@ -91,9 +91,9 @@ def _detect(window: bytes) -> str:
     from bs4.dammit import UnicodeDammit  # noqa: PLC0415
     from chardet import detect_all  # noqa: PLC0415
 
-    # Up to a tag, so that no character is cut in two: "<" is no part of one in any encoding.
+    # Up to a tag, so that no character is cut: in no encoding is "<" a part of another one.
     window = window[: window.rfind(b"<")] if b"<" in window else window
-    # By itself UnicodeDammit asks whichever detector is installed: two machines would disagree.
+    # UnicodeDammit alone uses any installed detector, so two machines might disagree.
     names = [found["encoding"] for found in detect_all(window)]
     likely = [name for name in names if name is not None and _keeps_ascii(name)]
     guess = UnicodeDammit(window, likely[:1]).original_encoding

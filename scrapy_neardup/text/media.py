@@ -1,7 +1,7 @@
 """Media, embedded data and link targets of a page, from attributes and scripts.
 
-Media sources and embedded data are kept as far as they distinguish two pages of equal text, and
-left out as far as they differ between two responses with the same page.
+Media sources and embedded data are kept if they distinguish two pages of equal text, and left out
+if they differ between two responses with the same page.
 """
 
 from __future__ import annotations

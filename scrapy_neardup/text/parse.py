@@ -144,7 +144,7 @@ class _AttributePairs:
 
 
 def _most_attributes(text: str) -> int:
-    """Return an upper bound of the number of attributes: each begins behind a gap or a quote."""
+    """Return an upper bound of the number of attributes: each begins after a gap or a quote."""
     data = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), "<u2")
     gaps = np.zeros(len(data), np.bool_)
     for character in b" \t\n\f\r/":

@@ -42,14 +42,14 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
     """Return whether a page is HTML or XHTML, and so can be judged.
 
     A declared `content_type` other than HTML is believed, and HTML is checked. Without one (or
-    with a meaningless one) the body decides. The extension ``.html`` of the `url` or path speaks
-    for markup that starts with text. O(1) in the size of the page, except for a page that looks
-    like JSON.
+    with a meaningless one) the body decides. With the extension ``.html`` of the `url` or path,
+    markup may start with text. O(1) in the size of the page, except for a page that looks like
+    JSON.
     """
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind not in _HTML_TYPES | _UNDECLARED:
         return False
-    head = body[:_HEAD].replace(b"\0", b"").decode("latin-1")  # without NUL, UTF-16 reads as well
+    head = body[:_HEAD].replace(b"\0", b"").decode("latin-1")  # without NUL, UTF-16 can be read
     head = _PROLOG.sub("", head, count=1)
     if declaration := _XML_DECLARATION.match(head):
         return _ROOT.match(head, declaration.end()) is not None

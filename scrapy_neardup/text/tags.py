@@ -52,7 +52,7 @@ def is_named(value: str) -> bool:
     """
     names = value if value.islower() else _CAPITAL.sub(" ", value).lower()
     if "nav" not in names and _WORDS.isdisjoint(_WORD.findall(names)):
-        return False  # as most; the pattern takes twice as long to find out
+        return False  # as in most names; the pattern takes twice as long
     return bool(_NAMED.search(names))
 
 
@@ -88,7 +88,7 @@ class Kind(IntEnum):
     ENDS = 7
     """A header or footer: boilerplate if it is the page's own."""
     PLAIN = 8
-    """A block whose names say nothing: a paragraph or heading is content whatever its class."""
+    """A block whose names don't count: a paragraph or heading is content whatever its class."""
     HEADING = 9
     """``h1``."""
     TITLE = 10
@@ -163,7 +163,7 @@ WORDED: Final = frozenset({
     "action", "alt", "cite", "class", "content", "download", "formaction", "id", "ping",
     "srcdoc", "title", "value", *SOURCES[8:],
 })  # fmt: skip
-"""Attributes that may have an address and show nothing."""
+"""Attributes that may have an address but show nothing."""
 
 DRAWN: Final = frozenset({
     "cx", "cy", "d", "fill", "height", "points", "r", "rx", "ry", "stroke", "transform", "width",

@@ -110,7 +110,7 @@ def _is_in(blocks: tuple[range, ...], code: int) -> bool:
     return any(code in block for block in blocks)
 
 
-# What the table of characters says: the character itself, with one of these in bits 24-25.
+# Entries of the table of characters: the character itself, with one of these in bits 24-25.
 _MARK, _DROPPED, _TOKEN = (np.uint32(kind << 24) for kind in (1, 2, 3))
 _CHARACTER = np.uint32(0x1FFFFF)
 _SPACE = np.uint32(32)
@@ -120,7 +120,7 @@ CHARACTERS = np.zeros(_PLANES_0_AND_1 + 1, np.uint32)
 first text that contains it. One more entry is for all other characters."""
 CHARACTERS[-1] = _SPACE
 EVERY_CHARACTER = CHARACTERS.copy()
-"""The same if every character counts, noted by `classify_every`."""
+"""The same table for texts in which every character counts, filled by `classify_every`."""
 
 
 def normalize(text: str) -> bytes:
@@ -157,7 +157,7 @@ def _with_signs(words: bytes) -> bytes:
 def has_tokens(texts: Collection[str], minimum: int) -> bool:
     """Return whether texts have `minimum` tokens; stops as soon as it knows."""
     missing = minimum
-    for text in texts:  # ASCII alone has no more, and soon said
+    for text in texts:  # ASCII text can't have more tokens
         missing -= len(text.encode("ascii", "ignore").translate(_WORDS).split())
         if missing <= 0:
             return True

@@ -33,7 +33,7 @@ _NAME: Final = re.compile(r"(?!.*[0-9].*[0-9])[A-Za-z_][\w-]*")
 
 @dataclass(slots=True)
 class _Node:
-    """An element, and what became of it in the other tree."""
+    """An element, and how it compares with the other tree."""
 
     element: HtmlElement
     parent: int
@@ -45,10 +45,10 @@ class _Node:
 
 
 def changed_selectors(one: HtmlElement, other: HtmlElement) -> list[str]:
-    """Return selectors of the parts that each of two trees shows in its own way.
+    """Return selectors of the parts that two trees show in different ways.
 
-    Such a part is an element of which no text stays the same. In its tree a selector fits nothing
-    beside such parts; what none can name is left out. O(size of the trees).
+    Such a part is an element without any text that stays the same. In its tree, a selector fits
+    only such parts; parts that no selector fits are left out. O(size of the trees).
     """
     both = dict.fromkeys([*_selectors(one, other), *_selectors(other, one)])
     return list(both)[:MAX_SELECTORS]
@@ -112,9 +112,9 @@ def _has_in_common(words: list[str], others: list[str]) -> bool:
 
 
 def _fitting(part: HtmlElement, inside: set[HtmlElement]) -> tuple[str, set[HtmlElement]]:
-    """Return the shortest selector of an element that fits nothing but `inside`, and what it fits.
+    """Return the shortest selector of an element that fits only `inside`, and what it fits.
 
-    That is nothing if there is no such selector.
+    Both are empty if there is no such selector.
     """
     root, element = part.getroottree().getroot(), part
     steps: list[str] = []

@@ -1,6 +1,6 @@
-"""HTML tree to the content of a page, in time linear in its size.
+"""From an HTML tree to the content of a page, in time linear in its size.
 
-The compiled walk does the work if it reads trees as the one in Python does.
+The compiled walk does the work if it reads trees in the same way as the Python code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scrapy_neardup.text.blocks import Walked
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.walker import Walker
 
-_compiled: ModuleType | None = None  # until it is loaded, below
+_compiled: ModuleType | None = None  # until the compiled walk is loaded, below
 
 
 def walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
@@ -29,7 +29,7 @@ def walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked
     """
     if _compiled is not None:
         found: Walked | None = _compiled.walk(root, boilerplate=boilerplate, frames=frames)
-        if found is not None:  # a tree that HTML makes
+        if found is not None:  # a tree made from HTML
             return found
     return pure_walk(root, boilerplate=boilerplate, frames=frames)
 
@@ -43,12 +43,12 @@ def framed(document: str) -> Walked:
     """Return the content of a frame's document."""
     try:
         return walk(parse_html(document), boilerplate=False, frames=False)
-    except InputError:  # nothing is in it, or too much
+    except InputError:  # it is empty, or too large
         return Walked()
 
 
 _TRIED: Final = ((5, 4), (7,))
-"""The oldest lxml with which the compiled walk was tried, and the first without a trial."""
+"""The oldest lxml with which the compiled walk was tested, and the first with which it wasn't."""
 
 _EXAMPLE: Final = """\
 <html lang=en><head><base href=/q/><title> A  page </title>

@@ -1,4 +1,4 @@
-"""One pass over an HTML tree, to its blocks; the compiled walk does the same.
+"""One pass over an HTML tree, which collects its blocks; the compiled walk does the same.
 
 A tree is never changed. Nothing recurses, except once for the document of a frame.
 """
@@ -54,8 +54,8 @@ _BESIDE, _BESIDE_ROLES = frozenset({"aside", "header"}), frozenset({"banner", "c
 class Walker:
     """One pass over one tree; `framed` reads the document of a frame, if it is to be read.
 
-    Three attributes hold what the elements around a block say about it: form, DOM path, whether
-    it is in a section. An element that changes them leaves their old values on the stack.
+    Three attributes depend on the elements around a block: form, DOM path, whether it is in a
+    section. An element that changes them leaves their old values on the stack.
     """
 
     __slots__ = (

@@ -1,7 +1,7 @@
 """The index of the memory and SQLite stores: entries, found by `finding.py`; and notices.
 
-It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a
-call fails (MemoryError), the index doesn't change. The keeper is told what becomes of a row::
+It is synchronous, and so atomic for the tasks of an event loop, and has no I/O. If a call fails
+(MemoryError), the index doesn't change. The keeper is told of every change of a row::
 
     check_and_add ─ NEW ──> held, with its URL
     confirm ─────────────────> to be written
@@ -32,7 +32,7 @@ from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason
 
 MAX_TOPICS: Final = 4096
 """Maximum number of topics; those used last stay. A topic is the knowledge about a site; if 4,096
-others were used since, its site isn't being crawled."""
+others were used since, the site is no longer crawled."""
 
 
 class Notice(NamedTuple):
@@ -47,7 +47,7 @@ class NoticeBoard:
     """Values by topic and member."""
 
     def __init__(self) -> None:
-        # Both from the one that was used, or changed, longest ago.
+        # Both are in the order of the last use, or of the last change.
         self._topics: dict[str, dict[str, bytes]] = {}
 
     @property
@@ -88,10 +88,10 @@ _SWEPT: Final = 4
 
 
 class Keeper:
-    """What keeps the URLs of rows, and whatever outlives the index: in memory, nothing does."""
+    """Keeps the URLs of rows, and the data that outlives the index: none for a store in memory."""
 
     def __init__(self) -> None:
-        self._packed: list[bytes | None] = []  # in UTF-8, as text may take four times its bytes
+        self._packed: list[bytes | None] = []  # in UTF-8: text may take four times its bytes
         self._bytes = 0
 
     @property
@@ -124,7 +124,7 @@ class Keeper:
         """Note a change of the notice board."""
 
     async def settle(self) -> None:
-        """Wait until more may be noted; `StoreUnavailableError` if nothing may."""
+        """Wait until more changes may be noted; `StoreUnavailableError` if none may."""
 
     async def close(self) -> None:
         """Write what is due."""
@@ -160,7 +160,7 @@ class EmbeddedIndex:
         self._dropped = 0
         self._overflowed = 0
         self._retention = ceil(options.retention)
-        self._swept = 0  # rows before it were looked at in this pass
+        self._swept = 0  # rows before it were swept in this pass
 
     def stats(self) -> StoreStats:
         """Return the counts. Costs O(number of buckets)."""
@@ -202,8 +202,8 @@ class EmbeddedIndex:
                     self._withdraw(own)
                 repeats = self._meet(row, 1)
                 return IndexOutcome(near_reason(page), row, candidate, decided, repeats)
-        # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
-        # without it a look-up by distance stays bounded.
+        # One of a crowd that the page doesn't repeat. It wouldn't be among the nearest of any page
+        # like it, and without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
         row = self._insert(arrived, by_distance=not crowded)
         if row < 0:
@@ -250,7 +250,7 @@ class EmbeddedIndex:
         return row if is_added else -1
 
     def _has_lapsed(self, row: int) -> bool:
-        """Return whether no page met an entry for the retention time; if so, withdraw it."""
+        """Return whether no page has met an entry for the retention time; if so, withdraw it."""
         if not self._retention or self._entries.seen[row] + self._retention >= int(time.time()):
             return False
         self._withdraw(row)
@@ -264,9 +264,9 @@ class EmbeddedIndex:
                 self._has_lapsed(self._swept)
 
     def _meet(self, row: int, repeats: int) -> int:
-        """Count so many pages that repeat an entry; return how many do.
+        """Add pages that repeat an entry to its count; return the count.
 
-        Its time starts anew, at most sixteen times in a retention.
+        Its time starts again, at most sixteen times in a retention.
         """
         now = int(time.time())
         is_due = now - self._entries.seen[row] > self._retention / 16 > 0
@@ -279,13 +279,13 @@ class EmbeddedIndex:
         return self._entries.duplicates[row]
 
     def _withdraw(self, row: int) -> None:
-        """Withdraw an entry, and what it has replaced."""
+        """Withdraw an entry, and the entry that it has replaced."""
         self._remove(row)
         self._drop(row)
         self._drop(self._replaced.pop(self._entries.page_ids[row], -1))
 
     def _replace(self, row: int) -> None:
-        """Withdraw a page's entry for a pending one; if it is kept, its row stays till the end."""
+        """Replace a page's entry by a pending one; the row of a kept entry stays until the end."""
         if self._remove(row):
             self._drop(row)
         else:

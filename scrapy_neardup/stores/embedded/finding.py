@@ -10,9 +10,8 @@ page or share enough features.
     each feature ─────────────────────────────── RowMap of that feature ──> rows
     page id ───────────────────────────────────────── RowMap of page ids ──> row
 
-Pages that are compared by equality, and all pages where k = 0, need no Hamming tables: the
-map of masked fingerprints finds them. Where pages aren't matched by distance, exact ones are
-alone in it.
+Pages that are compared by equality, and all pages if k = 0, need no Hamming tables: the map of
+masked fingerprints finds them. If distance isn't used, only exact pages are in it.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class Entries:
         return (self.masked[row] ^ arrived.masked).bit_count()
 
     def evidence(self, row: int) -> bytes:
-        """Return the evidence of the entry; ``b""`` if pages are told by fingerprints alone."""
+        """Return the evidence of the entry; ``b""`` if only fingerprints are compared."""
         size = self._evidence_size
         return bytes(self._evidence[row * size : (row + 1) * size])
 
@@ -144,7 +143,7 @@ class Entries:
                 np.frombuffer(column, np.uint64)[rows] = records["features"][:, place]
             if self._evidence_size and len(rows):
                 joined = np.frombuffer(b"".join(evidence), np.uint8).reshape(len(rows), -1)
-                # No name for it: as long as there is one, the bytes can't grow.
+                # Without a variable: as long as there is one, the bytes can't grow.
                 np.frombuffer(self._evidence, np.uint8).reshape(-1, joined.shape[1])[rows] = joined
         taken = np.ones(self._next, np.bool_)
         taken[self._free] = False
@@ -176,7 +175,7 @@ class Candidates:
         if self._limit > 0:
             max_bucket = max(4096, 16 * expected // 65536)
             self._near = HammingIndex(self._limit, expected, max_bucket=max_bucket)
-        # Without evidence no more entries have one fingerprint: the rule itself sees to it.
+        # Without evidence no more entries can have one fingerprint, by the rules of `decide`.
         self._by_fingerprint = RowMap(entries.masked, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
@@ -243,9 +242,9 @@ class Candidates:
         return distance <= self._limit
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
-        """Index the entry at `row`, on request by distance, too; False if its buckets are full.
+        """Index the entry at `row`, also by distance if requested; False if its buckets are full.
 
-        In that case, and after a `MemoryError`, no index has it.
+        In that case, and after a `MemoryError`, no index has the entry.
         """
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False
@@ -270,8 +269,8 @@ class Candidates:
         return True
 
     def remove(self, row: int) -> None:
-        """Let the entry at `row` be found no more; its columns are read."""
-        # Whether it was found by distance is known by the map of fingerprints alone.
+        """Remove the entry at `row` from the indexes, which reads its columns."""
+        # Only the map of fingerprints knows whether it is indexed by distance.
         was_found = self._by_fingerprint.discard(row)
         self._by_page_id.discard(row)
         for by_feature in self._by_feature:

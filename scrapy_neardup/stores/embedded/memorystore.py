@@ -1,4 +1,4 @@
-"""``memory:``, a store that lives and dies with its process, and what ``sqlite:PATH`` does alike.
+"""``memory:``, a store that ends with its process, and the base of ``sqlite:PATH``.
 
 The index in memory finds entries, and its keeper follows it (`entryindex.py`).
 """
@@ -24,7 +24,7 @@ class EmbeddedStore(Store):
         self._opened: EmbeddedIndex | None = None
 
     async def close(self) -> None:
-        """Write confirmed entries, as far as they outlive the store, and drop all others."""
+        """Write confirmed entries, if they outlive the store, and drop all others."""
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened.keeper.close()

@@ -138,7 +138,7 @@ class RowMap:
         slot = (hole + 1) % size
         while moved := slots[slot]:
             home = ((((self._column[moved - 1] * _MULTIPLIER) & _WORD) >> 24 & _HALF) * size) >> 32
-            # It may move back to the hole unless its home lies behind that.
+            # It may move back to the hole unless its home is after the hole.
             if (slot - home) % size >= (slot - hole) % size:
                 slots[hole] = moved
                 hole = slot

@@ -1,4 +1,4 @@
-"""Tasks beside the crawl: periodic ones, and those that no verdict waits for."""
+"""Background tasks: periodic ones, and those that no verdict waits for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Background:
         task.add_done_callback(self._jobs.discard)
 
     async def close(self) -> None:
-        """Stop what is periodic; steps and tasks under way may take another `MAX_END` seconds."""
+        """Stop periodic tasks; steps and tasks under way may take another `MAX_END` seconds."""
         self._is_over.set()
         if tasks := {*self._loops, *self._jobs}:
             await asyncio.wait(tasks, timeout=MAX_END)
@@ -49,6 +49,6 @@ class Background:
 
 
 async def _tried(work: Awaitable[Any]) -> None:
-    # While the server is away, or refuses, there is nothing to do; pages report it.
+    # If the server is away or refuses, nothing is reported here; calls for pages report it.
     with contextlib.suppress(StoreError):
         await work

@@ -23,17 +23,18 @@ from scrapy_neardup.stores.redis.pages import separate
 from scrapy_neardup.urls import redact_store
 
 MAX_CALLS = 16
-"""Maximum number of calls in one command, and of one Redis in one request: it bounds how long
-scripts keep others waiting."""
+"""Maximum number of calls in one command, and in one request to a single Redis, so that scripts
+don't keep others waiting too long."""
 _MIN_CALLS = 4
 """Minimum number of calls in a request that is sent while another one is under way."""
 _UNDER_WAY = 2
-"""Maximum number of requests under way: one is executed while replies of the other are read."""
+"""Maximum number of requests under way: one is executed while the replies of the other are
+read."""
 _SLOW = 0.05
-"""Seconds after which a request under way keeps no others waiting: its reply is slow, and calls
-behind it would wait for two replies."""
+"""Seconds after which a request under way no longer delays others: otherwise calls after a slow
+reply would wait for two replies."""
 MAX_UNDER_WAY = 32
-"""Maximum number of requests under way, slow ones included; each has a connection of its own."""
+"""Maximum number of requests under way, including slow ones; each has its own connection."""
 _MAX_CLOSE = 5.0
 """Maximum seconds that requests may go on while the store closes, and again to be cancelled."""
 
@@ -41,12 +42,12 @@ Words = tuple[Any, ...]
 
 
 _TEXTS: dict[str, bytes] = {}
-"""Scripts by their digest, as far as they were used."""
+"""Digest -> text of each script that was used."""
 
 
 @cache
 def sha(verb: str) -> str:
-    """Return the digest by which a server that knows the script of a verb is asked for it."""
+    """Return the digest by which a server runs the script of a verb that it knows."""
     text = files("scrapy_neardup.stores.redis").joinpath(f"lua/{verb}.lua").read_bytes()
     digest = hashlib.sha1(text, usedforsecurity=False).hexdigest()
     _TEXTS[digest] = text
@@ -54,21 +55,21 @@ def sha(verb: str) -> str:
 
 
 def with_text(words: Words) -> Words:
-    """Return an EVALSHA for a server that doesn't know the script: it is new, or was restarted."""
+    """Return an EVALSHA as an EVAL, for a server that is new or was restarted."""
     return "EVAL", _TEXTS[words[1]], *words[2:]
 
 
 class Call(NamedTuple):
-    """A command up to the arguments that are a call's own, these, and its reply to come."""
+    """A command up to the call's own arguments, these arguments, and the reply to come."""
 
     command: Words
     item: Words
-    """If there are any, calls of one command share it, and its reply is all of theirs in one
-    string, as redis-py takes .01 ms for each element of a reply."""
+    """If there are any, calls with the same command share it. Its reply has all of their replies
+    in one string, because redis-py takes .01 ms for each element of a reply."""
     reply: asyncio.Future[Any]
 
     def end(self, reply: Any, uri: str) -> None:
-        """Hand the reply, or what explains an error, to the caller, unless it gave up waiting."""
+        """Hand the reply, or the explained error, to the caller, unless it gave up waiting."""
         if self.reply.done():
             return
         if isinstance(reply, BaseException):
@@ -80,12 +81,12 @@ class Call(NamedTuple):
 
 
 class Calls:
-    """Calls in one Redis, and their replies, by a client that `close` closes.
+    """Calls to one Redis, through a client that `close` closes.
 
-    Those of one process that are due at once share a request. While requests are under way,
-    further calls wait and go together afterwards; where there are many, in two requests, so that
-    the server isn't idle while the process is busy with replies. Behind a request whose reply is
-    slow no call waits. A call whose reply is lost is not repeated, as it may have been executed.
+    Calls of a process that are due at once share a request. While requests are under way, further
+    calls wait and then share one. If there are many, they go in two requests, so that the server
+    isn't idle while the process reads replies. No call waits for a request whose reply is slow. A
+    call whose reply is lost isn't repeated, because it may have been executed.
     """
 
     most_calls = MAX_CALLS
@@ -99,8 +100,9 @@ class Calls:
         if isinstance(client, Redis):
             pool = client.connection_pool
             self._most_requests = max(_UNDER_WAY, min(MAX_UNDER_WAY, pool.max_connections - 1))
-            # Seconds for a request as a whole. redis-py bounds each write and each read by itself,
-            # which takes almost as much of the crawler's time as all else that a command costs.
+            # Seconds for a whole request. redis-py limits each write and each read separately,
+            # which takes almost as much of the crawler's time as everything else that a command
+            # costs.
             self._patience = pool.connection_kwargs["socket_timeout"]
             pool.connection_kwargs["socket_timeout"] = None
         self._waiting: dict[str, list[Call]] = defaultdict(list)
@@ -128,7 +130,7 @@ class Calls:
     async def close(self) -> None:
         """Make no more calls, let those under way end, and close the client.
 
-        Closed under them, a cluster's client would connect again to repeat them.
+        If it were closed during calls, a cluster's client would connect again to repeat them.
         """
         self._closed = True
         for call in chain.from_iterable(self._waiting.values()):
@@ -138,7 +140,7 @@ class Calls:
             _, late = await asyncio.wait(requests, timeout=_MAX_CLOSE)
             for request in late:
                 request.cancel()
-            if late:  # one that is connecting would leave its connection open
+            if late:  # a call that is connecting would leave its connection open
                 await asyncio.wait(late, timeout=_MAX_CLOSE)
         await disconnect(self.client)
 
@@ -175,7 +177,7 @@ class Calls:
     # ---- requests --------------------------------------------------------------------------
 
     def _send_waiting(self, server: str) -> None:
-        """Send what waits, if there is enough of it for the requests that are under way."""
+        """Send the waiting calls, if there are enough of them, given the requests under way."""
         waiting, requests = self._waiting[server], self._requests[server]
         loop = asyncio.get_running_loop()
         while count := len(waiting):
@@ -193,14 +195,14 @@ class Calls:
             request = asyncio.create_task(self._answer(commands, server))
             requests[request] = now
             request.add_done_callback(partial(self._sent, server))
-            loop.call_later(_SLOW, self._send_waiting, server)  # which may wait behind this one
+            loop.call_later(_SLOW, self._send_waiting, server)  # calls may be waiting for this one
 
     def _sent(self, server: str, request: asyncio.Task[None]) -> None:
         del self._requests[server][request]
         self._send_waiting(server)
 
     async def _answer(self, commands: Sequence[Sequence[Call]], server: str) -> None:
-        """Make a request; hand the replies, or the error, to those that wait."""
+        """Make a request; hand the replies, or the error, to the waiting calls."""
         replies: Sequence[Any] = [self._was_closed()] * len(commands)
         try:
             words = [
@@ -222,7 +224,7 @@ class Calls:
 
 
 def together(calls: Iterable[Call], most: int) -> list[list[Call]]:
-    """Return the calls that share a command, at most so many, for each command."""
+    """Return for each command the calls that share it, in groups of limited size."""
     commands: list[list[Call]] = []
     shared: dict[Words, list[Call]] = {}
     for call in calls:

@@ -1,4 +1,4 @@
-"""How a Redis is reached: alone, by sentinels, in a cluster; and the errors that it raises.
+"""Connections to a Redis: alone, by sentinels, in a cluster; and their errors.
 
 Nothing here knows what is stored there. Each message names the server and
 what to do, and none shows a password.
@@ -25,7 +25,7 @@ from scrapy_neardup.urls import redact_store
 logger = logging.getLogger(__name__)
 
 _TIMEOUT = 5.0
-"""Seconds for a connection and for a reply, where the URI names none."""
+"""Seconds for a connection and for a reply, if the URI names none."""
 _PATIENCE: dict[str, Any] = {
     # With 3, redis-py 8 hands out connections that the server has closed.
     "protocol": 2,
@@ -35,11 +35,11 @@ _PATIENCE: dict[str, Any] = {
 }
 _PATIENCE_OF_CLUSTER: dict[str, Any] = {
     **_PATIENCE,
-    # Repeated calls change nothing there, and a fail-over takes a moment.
+    # Calls can be repeated safely there, and a fail-over takes a moment.
     "retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6),
-    # A slot that has moved is looked up where the reply says. To read the whole map again,
-    # redis-py closes every connection, and until it has the map sends commands to random
-    # nodes: these answer MOVED, and all begins again.
+    # The reply names the new place of a slot that has moved. To read the whole map again, redis-py
+    # closes every connection, and until it has the map it sends commands to random nodes, which
+    # answer MOVED, so that it starts over.
     "reinitialize_steps": 0,
 }
 _OLDEST = (6, 2)
@@ -49,7 +49,7 @@ FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
 """Exceptions that redis-py raises, which have no common base."""
 
 RECORD_LOST = "NEARDUPLOST"
-"""Start of a script's error reply where the namespace's record is missing, or another crawl's."""
+"""Start of a script's error reply if the namespace's record is missing, or is another crawl's."""
 
 
 async def disconnect(client: Redis | RedisCluster) -> None:
@@ -64,7 +64,7 @@ async def disconnect(client: Redis | RedisCluster) -> None:
 class _Cluster(RedisCluster):
     """A client that can always ask the nodes of its URI where slots are.
 
-    Before 8.0, redis-py forgets each node that doesn't answer, until there is none to ask.
+    Before 8.0, redis-py forgets each node that doesn't answer, until none is left.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -80,9 +80,9 @@ class _Cluster(RedisCluster):
 def connect(uri: str) -> Any:
     """Return a client for `uri`; no connection is made yet.
 
-    It is a `RedisCluster`, or a `Redis`, of which sentinels may tell the address. In one Redis a
-    call whose reply is lost isn't repeated, as it may have been executed; a connection that was
-    lost before is made again. Raises `ConfigurationError` if the URI can't be read.
+    It is a `RedisCluster`, or a `Redis`, whose address may come from sentinels. With one Redis a
+    call whose reply is lost isn't repeated, because it may have been executed; a connection that
+    was lost before the call is made again. Raises `ConfigurationError` if the URI can't be read.
     """
     scheme, hosts, name, parameters = RedisURI.read(uri)
     options, is_tls = _PATIENCE | parameters, scheme.startswith("rediss")
@@ -103,7 +103,7 @@ def connect(uri: str) -> Any:
         host, port = hosts[0] if hosts else ("localhost", None)
         return Redis(host=host, port=port or 6379, ssl=is_tls, **options)
     except (ValueError, TypeError, *FAILURES) as error:
-        # What it says may quote the URI.
+        # Its message may quote the URI.
         raise ConfigurationError(
             "NEARDUP_STORE: the installed redis-py doesn't accept the parameters of"
             f" {redact_store(uri)} ({type(error).__name__})"
@@ -135,11 +135,11 @@ def require_usable(about: Mapping[str, Any], uri: str) -> None:
 
 
 class RecordLostError(StoreUnavailableError):
-    """The record of the namespace's parameters is not what was agreed on."""
+    """The record of the namespace's parameters is missing, or another one."""
 
 
 def explained(error: BaseException, uri: str) -> StoreError:
-    """Return the error to raise for one of redis-py's; one of ours explains itself."""
+    """Return the error to raise for an error of redis-py; errors of this package are unchanged."""
     where = f"NEARDUP_STORE: {redact_store(uri)}"
     match error:
         case StoreError():
@@ -169,6 +169,6 @@ def explaining(uri: str) -> Iterator[None]:
 
 
 def refused(error: object, kind: type[Exception], code: str) -> bool:
-    """Whether the server refused a write so, in a script too: Redis 6.2 words that by itself."""
+    """Whether the server refused a write for this reason, which Redis 6.2 words differently."""
     script = isinstance(error, exceptions.ResponseError) and f": -{code} " in str(error)
     return script or isinstance(error, kind)

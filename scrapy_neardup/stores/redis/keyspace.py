@@ -1,4 +1,4 @@
-"""Where a page is listed in Redis: the tables of a namespace, and the names of its keys. Pure.
+"""The tables of a namespace in Redis, and the names of its keys. Pure.
 
 ``docs/redis.md`` has the whole layout: key, type, content, who writes it.
 """
@@ -20,10 +20,10 @@ FORMAT = 8
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
-"""Number of pages from which on six tables are faster than four (both for k = 3)."""
+"""Number of pages from which six tables are faster than four (both for k = 3)."""
 
 CAP = 4096
-"""Maximum number of entries of a bucket: 1 ms of the server for a look at it."""
+"""Maximum number of entries of a bucket, which take the server 1 ms to compare."""
 
 HOMES = 256
 """Number of homes in a cluster: prefixes of keys that lie in one slot."""
@@ -34,15 +34,15 @@ _NUMBER_BITS = 24
 _DIGITS = b"123456789a"
 """Digits of tables."""
 FEATURE = 6
-"""Bytes of a feature: some leading bits name its bucket, its last 24 are listed there."""
+"""Bytes of a feature: some leading bits name its bucket, its last 24 bits are listed there."""
 _FEATURES = ord("f") << 56
 
 _ENTRIES = 32
-"""Most entries of a bucket, on average, in a table of as many pages as are expected. A key takes
-80 bytes; to compare an entry takes the server less than .1 µs."""
+"""Maximum average number of entries of a bucket, with as many pages as expected. A key takes 80
+bytes; comparing an entry takes the server less than .1 µs."""
 _FEWEST_BITS, _MOST_BITS = 8, 20
 _PROBED = 4
-"""Number of tables for more than three bits: each is looked up within a radius."""
+"""Number of tables for distances above three bits: each is looked up within a radius."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Layout:
 
     The bits of a fingerprint are cut into `parts`, 1 or (for k = 3) two halves, and each part into
     `blocks`. There is a table for each choice of ``blocks - max_distance`` of them (Manku et al.
-    2007, section 3.1.1), or, where there are no more blocks than bits may differ, one for each
-    block, probed (`TableDesign.probing`). `matching` finds entries beside the tables, and confirms
-    them.
+    2007, section 3.1.1). If there are no more blocks than bits may differ, there is one for each
+    block, which is probed (`TableDesign.probing`). `matching` finds entries beside the tables, and
+    confirms them.
     """
 
     max_distance: int
@@ -74,7 +74,7 @@ class Layout:
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """The tables; where no entry is looked up by distance, exact pages need the first."""
+        """The tables; if no entry is looked up by distance, only the first, for exact pages."""
         if self.parts > 1:
             tables = _halved()
         elif self.blocks <= self.max_distance:
@@ -90,17 +90,17 @@ class Layout:
 
     @cached_property
     def unseen(self) -> int:
-        """Minimum distance that each table adds, 1 or 0, to that of what it and earlier ones miss.
+        """By how much, 1 or 0, each table raises the least distance of entries not found yet.
 
-        A search for the nearest entry ends as soon as all that it hasn't met are farther away.
-        That is known where a page is looked up under its own prefix of one block alone: those that
-        differ in fewer bits than there are such blocks share one of them.
+        A search for the nearest entry ends as soon as all other entries are farther away. This is
+        known if each table has one block, looked up without a radius: entries that differ in fewer
+        bits than there are such blocks share one of them.
         """
         return int(not any(table.radius or len(table.blocks) > 1 for table in self.tables))
 
     @cached_property
     def _named(self) -> list[tuple[Callable[[int], int], list[int]]]:
-        """For each table what names a key's bucket, and what to flip for neighbours."""
+        """For each table, the function from a key to its bucket, and the bits of neighbours."""
         named = []
         for digit, table in zip(_DIGITS, self.tables, strict=False):
             bits = min(self.bits, table.prefix_bits)
@@ -120,7 +120,7 @@ class Layout:
         return pack(f">{len(found)}I", *found)
 
     def fields(self, features: Sequence[int]) -> bytes:
-        """Return where features are listed: of each the bucket, 5 bytes, and its end, 3."""
+        """Return where features are listed: for each the bucket, 5 bytes, and its end, 3 bytes."""
         shift = 8 * FEATURE - self.feature_bits
         places = [_FEATURES | each >> shift << 24 | each & 0xFF_FFFF for each in features]
         return pack(f">{len(places)}Q", *places)
@@ -132,7 +132,7 @@ class Layout:
 
 
 def _naming(digit: int, table: Table, bits: int) -> Callable[[int], int]:
-    """Return what joins the digit of `table` to so many bits, which lead a key in its order."""
+    """Return the function that joins the digit of `table` and the leading bits of a key there."""
     if len(table.blocks) > 1:
         permutation = Permutation.leading(table.blocks)
         return lambda key: digit | permutation.apply(key) >> 64 - bits
@@ -143,8 +143,8 @@ def _naming(digit: int, table: Table, bits: int) -> Callable[[int], int]:
 def _halved() -> tuple[Table, ...]:
     """Return six tables for k = 3 with prefixes of 21 bits: between four of 16 and ten of 25.
 
-    Of three differing bits at most one lies in one of the halves, and two of the three blocks of
-    that half are equal: each pair of blocks leads a table.
+    If three bits differ, one of the halves has at most one of them, so two of its three blocks are
+    equal. There is a table for each pair of blocks of a half.
     """
     half = cuts.nested(1, levels=(3,), bits=32)
     return tuple(
@@ -157,8 +157,8 @@ def _halved() -> tuple[Table, ...]:
 def prefix(namespace: str) -> str:
     """Return the prefix of all keys of a namespace.
 
-    Whatever could end a hash tag or match in a pattern is percent-encoded, ``%`` too, so
-    that no two namespaces have one prefix.
+    Characters that could end a hash tag or match in a pattern are percent-encoded, and so is
+    ``%``, so that no two namespaces have one prefix.
     """
     return f"nd:{quote(namespace, safe='', errors='surrogatepass')}:"
 

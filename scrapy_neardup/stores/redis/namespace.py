@@ -1,12 +1,12 @@
-"""A namespace: what its crawlers have agreed on, its scripts, its counters, its notice board.
+"""A namespace: the record that its crawlers agree on, its scripts, its counters, its notice board.
 
-The first crawl writes the record of the parameters; a later one adopts the table design
-that it names and refuses to work with other parameters. Counters are kept by the scripts;
-nothing here walks over pages. A topic of the notice board is one hash; it is gone a day after the
-last post, or when `MAX_TOPICS` others were posted to since.
+The first crawl writes the record of the parameters. A later one adopts its table design, and
+refuses to work with other parameters. Scripts keep the counters; nothing here walks over pages. A
+topic of the notice board is one hash; it is removed a day after the last post, or when
+`MAX_TOPICS` others were posted to since.
 
-A *home* is a prefix of keys, of one slot in a cluster, whose scripts see all that it holds: one
-Redis is one home, a cluster has `HOMES`.
+A *home* is a prefix of keys, all in one slot of a cluster, so that a script there sees all of
+them. One Redis is one home, a cluster has `HOMES`.
 """
 
 from __future__ import annotations
@@ -33,27 +33,26 @@ from scrapy_neardup.stores.redis.keyspace import FORMAT, PLACE, Layout, homes, k
 from scrapy_neardup.urls import redact_store
 
 LEASE = 60.0
-"""Seconds that an entry which isn't confirmed outlives its crawler."""
+"""Seconds that a pending entry outlives its crawler."""
 
 DIGEST = "digest"
-"""Name of the field that stands for all others, for scripts to compare."""
+"""Name of the field with the digest of all others, which scripts compare."""
 _DESIGN = ("blocks", "parts", "bits")
-"""Names of the fields that the first crawl decides, and a later one adopts: those of `Layout`."""
+"""Names of the fields of `Layout` that the first crawl decides, and later ones adopt."""
 
 MAX_TOPICS = 16_384
-"""Maximum number of topics: those posted to last. A topic is what was learnt of a site; a broad
-crawl meets more sites a day, and what is learnt of them might take more memory than their
-pages."""
+"""Maximum number of topics; those posted to last stay. A topic is the knowledge about a site; a
+broad crawl meets more sites a day, and the knowledge might take more memory than their pages."""
 
 _DAY = 86_400
 """Seconds."""
 
 
 class Namespace(base.Store):
-    """What a store has of its namespace; `layout` is the design of one that doesn't exist yet.
+    """A store's view of its namespace; `layout` is the design if the namespace is new.
 
-    `layout` is then that which its crawlers have agreed on, `homes` are the prefixes of its homes,
-    `prefix` is that of all keys.
+    Later `layout` is the design that its crawlers have agreed on. `homes` are the prefixes of its
+    homes, `prefix` is that of all keys.
     """
 
     def __init__(self, calls: Calls, options: base.StoreOptions, layout: Layout) -> None:
@@ -70,9 +69,9 @@ class Namespace(base.Store):
         self._commands: dict[tuple[str, str], Words] = {}
 
     async def call(self, verb: str, home: str, *item: Any) -> bytes:
-        """Call a script of a home; where that was emptied, agree on the parameters first.
+        """Call a script of a home; if the home was emptied, agree on the parameters first.
 
-        Raises `RecordLostError` if the tables are others since, as `item` may name their buckets.
+        Raises `RecordLostError` if the tables have changed, because `item` may name their buckets.
         """
         record, layout = self._record, self.layout
         try:
@@ -107,12 +106,12 @@ class Namespace(base.Store):
         self.key, self._record, self.layout = key, record, replace(self.layout, **adopted)
         self._agreed = True
         self._commands.clear()
-        # A page that is looked up under many prefixes keeps others waiting as long as many pages.
+        # A page that is looked up under many prefixes takes as long as many pages.
         look_ups = len(self.layout.places(0, 1) + self.layout.neighbours(0, 1)) // PLACE
         self._calls.most_calls = max(1, min(MAX_CALLS, 8 * MAX_CALLS // max(look_ups, 1)))
 
     async def _recorded(self, key: str, record: Mapping[str, str]) -> dict[str, str]:
-        """Write a record, unless there is one; return the one that is there."""
+        """Write a record, unless one exists; return the existing one."""
         command = "EVALSHA", sha("open"), 1, key, *chain(*record.items())
         words = [word.decode() for word in await self._calls.make(command)]
         return dict(zip(words[::2], words[1::2], strict=True))
@@ -144,15 +143,15 @@ class Namespace(base.Store):
                 "cap": self.layout.cap,
                 "unseen": self.layout.unseen,
             }
-            # While a slot moves, a node refuses a script of which it has some keys and not
-            # others, so that none begins then. One of these keys is never there.
+            # While a slot moves, a node refuses a script if it has only some of its keys. One of
+            # these keys never exists, so no script begins then.
             keys = (f"{home}counters", f"{home}never") if self._clustered else ()
             words = "EVALSHA", sha(verb), len(keys), *keys, json.dumps(constants).encode()
             self._commands[verb, home] = words
         return self._commands[verb, home]
 
     async def stats(self) -> base.StoreStats:
-        """Count what the namespace holds, for all crawlers."""
+        """Return the counts of the namespace, for all crawlers."""
         with explaining(self._calls.uri):
             return await counts(self._calls.client, self.homes)
 

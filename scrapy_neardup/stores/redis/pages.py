@@ -1,9 +1,9 @@
-"""A page as it is stored, and as it arrives: what it may repeat, and what was decided. Pure.
+"""A page as it is stored, and a page as it arrives, with its candidates and decisions. Pure.
 
-A record is the value of the key ``page:ID`` (``docs/redis.md``): 4 bytes of *stamp*, the key 8,
-the tag 8, features 6 each, evidence, URL. The stamp is random but for three bits, which say
-whether tag, features and evidence are there. It tells the contents of one page id apart, so that
-an answer about one is none about the next.
+A record is the value of the key ``page:ID`` (``docs/redis.md``): *stamp* 4 bytes, key 8, tag 8,
+features 6 each, evidence, URL. Three bits of the stamp say whether tag, features and evidence
+exist; the others are random. Each content of a page id has another stamp, so that an answer about
+one content isn't taken for an answer about the next.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 STAMP: Final = 4
 """Bytes of a stamp."""
 Name = bytes
-"""Page id and stamp: of one content of one page."""
+"""Page id and stamp, which name one content of one page."""
 UNDECIDED, ADDED, GONE = b"u", b"k", b"g"
-"""States of an attempt, or of an entry, as ``see.lua`` tells them."""
+"""States of an attempt, or of an entry, as ``see.lua`` returns them."""
 _HEAD: Final = Struct(">bB8sH")
 """Start of a page as ``check_and_add.lua`` takes it."""
 _HAS_FEATURES, _HAS_EVIDENCE, _HAS_TAG = 1, 2, 4
@@ -36,7 +36,7 @@ _ONES = 2**64 - 1
 
 
 class PageRecord(NamedTuple):
-    """What is stored of a page, or is to be: the whole, and its parts."""
+    """The stored record of a page, whole and in parts."""
 
     stored: bytes
     key: bytes
@@ -47,7 +47,7 @@ class PageRecord(NamedTuple):
 
     @classmethod
     def of(cls, page: Page, key: int, tag: int, features: Sequence[int], evidence: bytes) -> Self:
-        """Encode `page`, whose features are `feature_keys`, with a stamp of its own."""
+        """Encode `page`, whose features are `feature_keys`, with a new stamp."""
         parts = (
             key.to_bytes(8),
             tag.to_bytes(8) if tag else b"",
@@ -62,7 +62,7 @@ class PageRecord(NamedTuple):
 
     @classmethod
     def read(cls, stored: bytes, layout: Layout) -> Self:
-        """Separate a stored record into its parts, which are empty where the record is lost."""
+        """Separate a stored record into its parts, which are empty if the record is lost."""
         flags, (features, evidence) = stored[0] if stored else 0, layout.sizes
         tagged = STAMP + 8 + 8 * bool(flags & _HAS_TAG)
         featured = tagged + features * bool(flags & _HAS_FEATURES)
@@ -84,7 +84,7 @@ class PageRecord(NamedTuple):
     def listed(self, layout: Layout) -> tuple[bytes, bytes]:
         """Return where the page is listed: its buckets in tables, `PLACE` bytes each.
 
-        And those of its features, 8 bytes each: the bucket 5, what is listed there 3.
+        And those of its features, 8 bytes each: the bucket 5, the listed end of the feature 3.
         """
         features = [int.from_bytes(each) for each in cut(self.features, FEATURE)]
         limit = limit_of(layout.matching, layout.max_distance, exact=self.is_exact)
@@ -104,12 +104,12 @@ Repeats = tuple[Met, Decided]
 
 
 class Arriving:
-    """A page that a store is asked about, and the entries that it met.
+    """A page that a store is called for, and the entries that it found.
 
-    `decide` says whether it repeats one. `page_id` and `record` are as they are stored, with a
-    stamp of their own, which `name` has, too. `limit` is the maximum distance of what it repeats,
-    in bits; `places` and `features` are its own buckets (`PageRecord.listed`), `neighbours`
-    further ones in tables to look into; `own` is the record of its own entry, if it met one.
+    `decide` says whether it repeats one. `page_id` and `record` are as they are stored, with a new
+    stamp, which `name` has, too. `limit` is the maximum distance of candidates in bits; `places`
+    and `features` are its own buckets (`PageRecord.listed`), `neighbours` the other buckets of
+    tables to look into; `own` is the record of its own entry, if it has one.
     """
 
     def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
@@ -128,7 +128,7 @@ class Arriving:
         self._distances: dict[Name, int] = {}  # of other pages
 
     def words(self, refused: bytes) -> bytes:
-        """Return the page as ``check_and_add.lua`` takes it, with the names of what it refused."""
+        """Return the page as ``check_and_add.lua`` takes it, with the names of refused entries."""
         in_tables = 0 if self.is_crowded else len(self.places) // PLACE
         buckets = self.places + self.neighbours
         head = _HEAD.pack(self.limit, in_tables, self.page_id, len(buckets))
@@ -137,8 +137,8 @@ class Arriving:
     def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> Repeats | None:
         """Return the first of some entries, page ids and records, that the page repeats, and why.
 
-        Its own entry comes before all others, then the nearest; of equally near ones that of the
-        smallest page id. At most `MAX_COMPARED` others are compared.
+        Its own entry comes first, then the nearest; of equally near ones that with the smallest
+        page id. At most `MAX_COMPARED` others are compared.
         """
         found = []
         for page_id, stored in entries:
@@ -157,7 +157,7 @@ class Arriving:
         return None
 
     def met(self, page_id: bytes, stored: bytes) -> Met | None:
-        """Return what the page may repeat; None if it is no candidate: buckets can't tell."""
+        """Return an entry as a candidate; None if it isn't one, which buckets alone don't show."""
         theirs, ours = PageRecord.read(stored, self._layout), self.record
         distance = (int.from_bytes(ours.key) ^ int.from_bytes(theirs.key)).bit_count()
         shared = map(bytes.__eq__, cut(ours.features, FEATURE), cut(theirs.features, FEATURE))
@@ -170,7 +170,7 @@ class Arriving:
         return Met(page_id + stored[:STAMP], candidate, theirs.url)
 
     def replaced(self, old: bytes) -> tuple[bytes, bytes, bytes]:
-        """Return what leads to the page's old content alone, as ``withdraw.lua`` takes it."""
+        """Return the places of the page's old content alone, as ``withdraw.lua`` takes them."""
         theirs = PageRecord.read(old, self._layout)
         places, features = theirs.listed(self._layout)
         ours = cut(self.features, 8)
@@ -179,11 +179,11 @@ class Arriving:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether more entries are near than a page is compared with: its key helps no page.
+        """Whether more entries are near than a page is compared with, so its key isn't listed.
 
-        Exact pages are found by nothing else.
+        Exact pages are listed up to another limit, because nothing else finds them.
         """
-        if len(self._distances) <= MAX_COMPARED:  # as those of almost all pages are
+        if len(self._distances) <= MAX_COMPARED:  # as for almost all pages
             return False
         near = sum(distance <= self.limit for distance in self._distances.values())
         return near >= (MAX_EQUAL if self.record.is_exact else MAX_COMPARED + 1)
@@ -195,7 +195,7 @@ def cut(joined: bytes, size: int) -> list[bytes]:
 
 
 def separate(joined: bytes, ids: int = 0) -> list[bytes]:
-    """Return the replies in one, each behind its length; or records, behind so many more bytes."""
+    """Return the parts of a reply, each after its length; or records, after further bytes."""
     found, at = [], 0
     while at < len(joined):
         start, at = at + _SIZE, at + _SIZE + ids + int.from_bytes(joined[at : at + _SIZE])
@@ -204,16 +204,16 @@ def separate(joined: bytes, ids: int = 0) -> list[bytes]:
 
 
 def entries(reply: bytes) -> list[tuple[bytes, bytes]]:
-    """Return page ids and records: of each the length of the record 4, page id 8, record."""
+    """Return page ids and records from bytes: length of the record 4, page id 8, record."""
     return [(each[:8], each[8:]) for each in separate(reply, 8)]
 
 
 def feature_keys(page: Page, matching: Matching, mask: int) -> list[int]:
-    """Return the features of `page` as they are looked up; none where a store looks up none.
+    """Return the features of `page` as they are looked up; none if a store looks up none.
 
-    Two of them are equal if the features are, are of one partition (`mask`), and have the same
-    place among their page's features; otherwise by chance, 1 of 2^48. They are spread evenly,
-    however the features are made.
+    Two of them are equal if the features are, belong to one partition (`mask`), and have the same
+    place among their page's features; otherwise with a probability of 2^-48. They are spread
+    evenly, however the features are made.
     """
     if not matching.features:
         return []

@@ -25,14 +25,15 @@ from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 _BATCH = 500
 """Keys in one pipeline."""
 _MEASURED = 20_000
-"""Number of keys up to which each is measured, and of so many more every second, third, …."""
+"""Number of keys up to which each is measured; of as many more every second one, then every
+third."""
 _SAMPLES = 20
 """Entries of a hash or sorted set that MEMORY USAGE looks at."""
 KEY = re.compile(
     rb"\{?nd:[^:]*:(?:[0-9a-f]{2}\}:)?"
     rb"(?:(?P<pages>page:)|(?P<tables>t[1-9a])|(?P<features>f)|(?P<rest>))"
 )
-"""How a key begins, in a home or with a slot of its own, and what it is for."""
+"""The start of a key, in a home or with its own slot, and what the key is for."""
 
 
 class RedisAdmin:
@@ -93,7 +94,7 @@ class RedisAdmin:
 
     async def _batches(self, namespace: str) -> AsyncIterator[list[bytes]]:
         """Yield the keys of a namespace, some hundred at a time."""
-        # A prefix holds nothing that means something in a pattern.
+        # A prefix has no character with a meaning in patterns.
         pattern = f"{{{prefix(namespace)}*" if self._clustered else f"{prefix(namespace)}*"
         batch = []
         async for key in self._client.scan_iter(match=pattern, count=1000):

@@ -1,8 +1,8 @@
-"""A memory that many crawlers share: a string a page in one Redis (6.2 or newer) or Valkey.
+"""A memory that many crawlers share: a string for each page in a Redis (6.2 or newer) or Valkey.
 
-Every verb is one Lua script, atomic for all crawlers of the namespace. ``check_and_add`` finds
-what a page may repeat, or adds the page; the crawler decides, and asks again until the page is
-added or repeats something. The scripts are in ``lua/``, the layout of the keys in
+Every verb is one Lua script, atomic for all crawlers of the namespace. ``check_and_add`` finds the
+entries that a page may repeat, or adds the page. The crawler decides, and calls again until the
+page is added or repeats an entry. The scripts are in ``lua/``, the layout of the keys in
 ``docs/redis.md``.
 """
 
@@ -27,10 +27,11 @@ SWEEP_PAUSE = 0.5
 
 _SWEPT = 256
 """Maximum number of entries of one kind that a step withdraws: one script of some 2 ms names them,
-and sixteen are withdrawn in each of others."""
+and further scripts withdraw sixteen each."""
 
 _REMEMBERED = 65_536
-"""Number of entries that a crawler remembers as withdrawn, or as unsure: the last ones."""
+"""Maximum number of entries that a crawler remembers as withdrawn or unsure; the last ones
+stay."""
 
 _NOTHING = bytes(12)
 
@@ -38,14 +39,14 @@ _NOTHING = bytes(12)
 class RedisStore(namespace.Namespace):
     """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store`, and `uri.py` for the URI.
 
-    `layout` is the table design for a namespace that doesn't exist yet, None: that for `options`.
-    `_held` has the home and the record of the entries that this crawler has to confirm or forget,
-    by page id; `_unsure` those that it may have to, as the call that was to add them has failed.
+    `layout` is the table design for a new namespace; with None it depends on `options`. `_held`
+    has by page id the home and the record of the entries that this crawler must confirm or forget.
+    `_unsure` has entries that may exist, because the call that was to add them has failed.
     """
 
     calls_class: type[Calls] = Calls
     parts = 1
-    """Parts of a namespace that have tables of their own."""
+    """Number of parts of a namespace that have their own tables."""
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         design = layout or Layout.choose(
@@ -70,16 +71,16 @@ class RedisStore(namespace.Namespace):
         self._background.start(self._sweep, SWEEP_PAUSE)
 
     async def close(self) -> None:
-        """Give up what is pending and disconnect."""
+        """Withdraw pending entries and disconnect."""
         await self._background.close()
         await asyncio.gather(*map(self.forget, list(self._held)), return_exceptions=True)
         await self._calls.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
+        """Look for an entry that `page` repeats, or add the page; see `Store.check_and_add`.
 
-        Costs one round trip where the page has no candidates, or repeats the only one; one more
-        where it repeats none, or one of several, and one where its content has changed.
+        Costs one round trip if the page has no candidates, or repeats the only one; one more if it
+        repeats none, or one of several, and one if its content has changed.
         """
         decide = decide or deciding(page, self.layout.matching)
         home, arriving = self._home(page), Arriving(page, decide, self.layout, self.key)
@@ -107,8 +108,8 @@ class RedisStore(namespace.Namespace):
                 verdict = await self._repeats(page, home, repeats, arriving.own, count)
                 if verdict is not None:
                     return verdict
-                in_vain = _NOTHING  # that was taken back
-                continue  # it is gone, or has changed: what else is there?
+                in_vain = _NOTHING  # that count was taken back
+                continue  # it is gone, or has changed: look for others
             names = b"".join(page_id + stored[:STAMP] for page_id, stored in found)
             refused += names
             in_vain = names if count and names[:8] != arriving.page_id else _NOTHING
@@ -134,7 +135,7 @@ class RedisStore(namespace.Namespace):
     async def _repeats(
         self, page: Page, home: str, repeats: Repeats, own: bytes, count: int = 0
     ) -> Verdict | None:
-        """Return the verdict on a page that repeats a candidate, None if that is gone.
+        """Return the verdict on a page that repeats a candidate, None if the candidate is gone.
 
         `own` is the record of its old entry; `count` is 0 if the page isn't counted for the
         candidate yet.
@@ -156,10 +157,10 @@ class RedisStore(namespace.Namespace):
     # ---- entries that end ------------------------------------------------------------------
 
     async def _withdraw(self, home: str, stored: bytes, page_id: int, why: str) -> int:
-        """Remove an entry with all that leads to it; return the pages dropped for it.
+        """Remove an entry from all lists; return the number of pages dropped for it.
 
-        The crawler remembers which of its own it withdrew: a server that comes back from an older
-        snapshot brings them back. One that can't be withdrawn may be forgotten later.
+        The crawler remembers which of its entries it withdrew, because a server may bring them
+        back from an older snapshot. One that can't be withdrawn may be forgotten later.
         """
         entry = home, stored
         mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
@@ -191,7 +192,7 @@ class RedisStore(namespace.Namespace):
         return int.from_bytes(reply)
 
     async def _sweep(self) -> None:
-        """Withdraw some of what is over: lapsed, or not seen for the retention."""
+        """Withdraw some entries that are over: lapsed, or not met for the retention."""
         home = self.homes[self._sweeping % len(self.homes)]
         found = entries(await self.call("over", home, _SWEPT))
         await asyncio.gather(*(self._remove(home, *each, "o") for each in found))
@@ -199,7 +200,7 @@ class RedisStore(namespace.Namespace):
             self._sweeping += 1
 
     async def _renew(self) -> None:
-        """Renew the leases of what is held; while a master is away, those on other masters."""
+        """Renew the leases of held entries; if a master is away, those on other masters."""
         calls = (
             self.call("lease", home, page_id.to_bytes(8), stored[:STAMP], "renew")
             for page_id, (home, stored) in self._held.items()

@@ -1,8 +1,8 @@
-"""How the URI of a Redis is read, before it is used.
+"""The URI of a Redis is read and checked here, before it is used.
 
-An error names the parameter, or the character in the wrong place, and quotes
-nothing of the URI but what `scrapy_neardup.urls.redact_store` shows: what looks like a host, a
-port or a parameter may be part of a password.
+An error names the parameter, or the character in the wrong place. It quotes only the part of the
+URI that `scrapy_neardup.urls.redact_store` shows, because what looks like a host, a port or a
+parameter may be part of a password.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.urls import redact_store
 
 Parser = tuple[Callable[[str], Any], str]
-"""What reads a parameter, and what it wants."""
+"""Function that reads a parameter, and the permitted values in words."""
 
 
 def _flag(word: str) -> bool:
@@ -68,7 +68,7 @@ _FORMS: Final = {
     "redis+cluster": _NODES,
     "rediss+cluster": _NODES,
 }
-"""Scheme -> hosts and path as they are written, in words and as a pattern."""
+"""Scheme -> form of hosts and path, in words and as a pattern."""
 
 
 class RedisURI(NamedTuple):
@@ -77,9 +77,9 @@ class RedisURI(NamedTuple):
     scheme: str
     hosts: list[tuple[str, int | None]]
     name: str
-    """Path of a socket, or the service that sentinels are asked about."""
+    """Path of a socket, or the name of the sentinels' service."""
     parameters: dict[str, Any]
-    """Database, user, password, and the parameters behind the ``?``."""
+    """Database, user, password, and the parameters after the ``?``."""
 
     @classmethod
     def read(cls, uri: str) -> RedisURI:
@@ -125,7 +125,7 @@ def _place(place: str) -> tuple[str, int | None]:
 def _parameters(query: str, parsers: Mapping[str, Parser], where: str) -> dict[str, Any]:
     values = {}
     for place, (name, word) in enumerate(parse_qsl(query, keep_blank_values=True), 1):
-        if name not in parsers:  # its name may be what follows an '&' in a password
+        if name not in parsers:  # what looks like its name may be part of a password
             known = ", ".join(sorted(parsers))
             raise ConfigurationError(f"{where}: parameter number {place} is none of {known}")
         parse, wanted = parsers[name]

@@ -163,7 +163,7 @@ class CheckedArray:
         if not 0 <= start <= stop <= self._length:
             raise IndexError(start)
         data = self._section.read(start * self._width, stop * self._width)
-        # Few items, as a rule: an array of them takes four times as long.
+        # There are mostly few items, for which an array takes four times as long.
         return struct.unpack(f"<{stop - start}{_CODES[self._width]}", data)
 
     def array(self) -> NDArray[np.generic]:

@@ -1,9 +1,9 @@
 """A memory that many crawlers share, spread over a Redis Cluster: announce, then look.
 
-Each bucket of each table has its own slot, so no script sees all of a page, and what one script
-decides on a single Redis takes a protocol here. ``docs/cluster.md`` states it step by step and
-shows that of two near-duplicates which arrive together at two crawlers never both are kept and
-never both are dropped.
+Each bucket of each table has its own slot, so no script sees all buckets of a page. One script
+decides on a single Redis; here it takes a protocol. ``docs/cluster.md`` states it step by step,
+and shows that two near-duplicates which arrive together at two crawlers are never both kept, and
+never both dropped.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 ATTEMPT_LEASE = 2.0
-"""Seconds after which an undecided attempt is over; shorter is safe and slow."""
+"""Seconds after which an undecided attempt is over; shorter times are safe, but slow."""
 
 ATTEMPT_LIMIT = 60.0
 """Seconds after which a page's attempts give up."""
 
 _MAX_PAUSE = 0.05
-"""Maximum seconds between two looks of one that waits."""
+"""Maximum seconds between two looks of a waiting page."""
 
 
 class Bucket(NamedTuple):
@@ -43,11 +43,11 @@ class Bucket(NamedTuple):
     key: str
     feature: int | None = None
     what: bytes = b""
-    """What an attempt is listed by: its key, or the end of the feature."""
+    """What the bucket lists with an attempt: the page's key, or the end of the feature."""
 
 
 class RedisClusterStore(RedisStore):
-    """Fingerprints in a Redis Cluster, of which the URI names some nodes."""
+    """Fingerprints in a Redis Cluster; the URI names some of its nodes."""
 
     calls_class = ClusterCalls
 
@@ -58,15 +58,15 @@ class RedisClusterStore(RedisStore):
     # ---- announce, then look ---------------------------------------------------------------
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
+        """Look for an entry that `page` repeats, or add the page; see `Store.check_and_add`.
 
-        Costs four round trips for a new page, three where it repeats an added one. Where it is
-        cancelled, what it has written lapses: before the commit after `ATTEMPT_LEASE`, from then
-        on after `namespace.LEASE`.
+        Costs four round trips for a new page, three if it repeats an added one. If it is cancelled
+        before the commit, its entries lapse after `ATTEMPT_LEASE`, otherwise after
+        `namespace.LEASE`.
         """
         decide, lease = cache(decide or deciding(page, self.layout.matching)), ATTEMPT_LEASE
 
-        def rivals() -> Rivals:  # with a stamp of its own
+        def rivals() -> Rivals:  # with a new stamp
             return Rivals(page, decide, self.layout, self.key)
 
         first = rivals()
@@ -89,7 +89,7 @@ class RedisClusterStore(RedisStore):
     async def _repeat_equal(self, page: Page, rivals: Rivals, turn: Turn) -> Verdict | None:
         """Count the page for the entry that an equal page found, without a look into buckets.
 
-        None if it doesn't repeat that entry, or if the page has an entry of its own.
+        Return None if it doesn't repeat that entry, or if the page has its own entry.
         """
         if turn.found is None:
             return None
@@ -129,13 +129,13 @@ class RedisClusterStore(RedisStore):
         return verdict
 
     async def _announce(self, rivals: Rivals, lease: float) -> Repeats | None:
-        """List the page in its buckets; return what it repeats, None if nothing is in its way."""
+        """List the page in its buckets; return the entry that it repeats, or None."""
         words = rivals.record.stored, "PX", int(lease * 1000), "NX"
         await self._calls.make(("SET", self._attempt(rivals.name), *words))
         await self._meet(rivals, "add", rivals.places, rivals.features)
-        if rivals.neighbours and not rivals.is_full:  # not before it is listed itself
+        if rivals.neighbours and not rivals.is_full:  # only after it is listed itself
             await self._meet(rivals, "look", rivals.neighbours)
-        # The more wait, the longer each pauses, so that the rate of looks stays the same.
+        # The more pages wait, the longer each pauses, so that the rate of looks stays the same.
         pause, longest = 0.001, _MAX_PAUSE * max(1, len(rivals.left) / 8)
         while rivals.left and not rivals.is_full:
             if repeats := rivals.take(await self._seen(rivals)):
@@ -147,7 +147,7 @@ class RedisClusterStore(RedisStore):
         return None
 
     async def _commit(self, rivals: Rivals) -> bool:
-        """Add the attempt, unless it is over; take it out of lists that need not find it."""
+        """Add the attempt, unless it is over; remove it from lists that needn't find it."""
         home, stamp = self._of(rivals.page_id), rivals.name[8:]
         reply = await self.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
@@ -160,12 +160,12 @@ class RedisClusterStore(RedisStore):
         return True
 
     async def _wound(self, name: Name) -> None:
-        """End another attempt; a late copy of the call that began it brings it back no more."""
+        """End another attempt; a late copy of the call that began it can't bring it back."""
         words = b"", "PX", int(ATTEMPT_LIMIT * 1000), "XX"
         await self._calls.make(("SET", self._attempt(name), *words))
 
     def _give_up(self, page: Page, rivals: Rivals) -> None:
-        """End an attempt which may have been added, or others would wait for its lease."""
+        """End an attempt that may have been added; otherwise others would wait for its lease."""
         self._unsure[page.id] = self._home(page), rivals.record.stored
         self._background.soon(self._end(rivals))
 
@@ -176,7 +176,7 @@ class RedisClusterStore(RedisStore):
     # ---- buckets ---------------------------------------------------------------------------
 
     def _buckets(self, key: bytes, places: bytes, features: bytes = b"") -> list[Bucket]:
-        """Return buckets, as `PageRecord.listed` names them, and what lists a page there."""
+        """Return buckets, as `PageRecord.listed` names them, with what they list for a page."""
         start = f"{{{self.prefix}"
         tables = [
             Bucket(f"{start}t{chr(each[0])}:{each[1:].hex()}}}", None, key)
@@ -188,7 +188,7 @@ class RedisClusterStore(RedisStore):
         ]
 
     async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
-        """Note what buckets list near the page; with ``add`` list the page there."""
+        """Note the attempts that buckets list near the page; with ``add`` list the page there."""
         buckets = self._buckets(rivals.record.key, places, features)
         calls = (self._bucket(verb, each, rivals.name, rivals.limit) for each in buckets)
         for bucket, reply in zip(buckets, await asyncio.gather(*calls), strict=True):
@@ -199,7 +199,7 @@ class RedisClusterStore(RedisStore):
                 rivals.meet(name, bucket)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
-        """See what has become of those in the way; take those that are gone out of their lists."""
+        """Look again at the attempts in the way; remove those that are gone from their lists."""
         names = list(rivals.left)
         seen = dict(zip(names, await asyncio.gather(*map(self._see, names)), strict=True))
         for name, reply in seen.items():
@@ -208,7 +208,7 @@ class RedisClusterStore(RedisStore):
         return seen
 
     async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
-        """Take an attempt out of lists."""
+        """Remove an attempt from lists."""
         await asyncio.gather(*(self._bucket("leave", bucket, name) for bucket in buckets))
 
     async def _bucket(self, verb: str, bucket: Bucket, name: Name, limit: int = 0) -> bytes:
@@ -219,7 +219,7 @@ class RedisClusterStore(RedisStore):
         return names
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
-        """Take an attempt that is over out of all of its lists."""
+        """Remove an attempt that is over from all of its lists."""
         record = PageRecord.read(stored, self.layout)
         buckets = self._buckets(record.key, *record.listed(self.layout))
         await self._leave(page_id + stored[:STAMP], buckets)
@@ -255,8 +255,9 @@ class RedisClusterStore(RedisStore):
 class PartitionedStore(RedisStore):
     """Fingerprints in a Redis Cluster whose pages are compared within a host or a domain.
 
-    All pages of a scope have one home, so its scripts see all that they may repeat: each is judged
-    as on one Redis. A host is as fast as one master; hosts are spread over all.
+    All pages of a scope have one home, so a script there sees all pages that a page may repeat.
+    Each page is judged as on one Redis. A host is as fast as one master; hosts are spread over
+    all.
     """
 
     calls_class = ClusterCalls

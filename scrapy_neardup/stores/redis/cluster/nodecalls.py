@@ -27,13 +27,13 @@ _TO_REPEAT = (
     exceptions.NoScriptError,
     OSError,
 )
-"""Errors of a single command, whose slot has moved or whose node is another by now."""
+"""Errors of a single command whose slot or node has changed."""
 
 
 class ClusterCalls(Calls):
-    """Calls in a cluster, each on keys of one slot; each node has requests of its own.
+    """Calls in a cluster, each on keys of one slot; each node has its own requests.
 
-    A call may be executed twice, where its reply was lost or the cluster changed under it.
+    A call may be executed twice if its reply was lost or the cluster changed meanwhile.
     """
 
     _most_in_request = 64  # a script of a bucket takes a tenth of the time of one of a home
@@ -52,7 +52,7 @@ class ClusterCalls(Calls):
         try:
             key = command[3 if command[0] == "EVALSHA" else 1]
             node = self.client.get_node_from_key(key)
-        except FAILURES:  # its slot has none at the moment
+        except FAILURES:  # its slot has no node at the moment
             return ""
         return node.name if node else ""
 
@@ -71,7 +71,7 @@ class ClusterCalls(Calls):
     async def _at(self, name: str, commands: Sequence[Words]) -> list[Any]:
         """Return the replies of a node.
 
-        Not by `RedisCluster.pipeline`: where one connection fails, that closes all of them.
+        Not by `RedisCluster.pipeline`, which closes all connections if one fails.
         """
         pipeline = [PipelineCommand(place, *words) for place, words in enumerate(commands)]
         node: ClusterNode | None = self.client.get_node(node_name=name)
@@ -83,12 +83,12 @@ class ClusterCalls(Calls):
         except FAILURES as error:
             return [exceptions.ConnectionError(str(error))] * len(commands)
         finally:
-            # redis-py 5 makes all nodes anew when it is reset; nobody else closes what it opened.
+            # redis-py 5 makes all nodes again when it is reset, and doesn't close the old ones.
             if node is not None and self.client.get_node(node_name=name) is not node:
                 await node.disconnect()
 
     async def _alone(self, words: Words) -> Any:
-        """Make a command where its slot is now, again and again if need be."""
+        """Make a command at its slot's node, and repeat it if necessary."""
         async with self._turn_alone, asyncio.timeout(_MAX_MOVING):
             while not self._closed:
                 try:
@@ -96,7 +96,7 @@ class ClusterCalls(Calls):
                 except exceptions.ClusterDownError:
                     raise
                 except (exceptions.TryAgainError, exceptions.ClusterError):
-                    # Some of the slot's keys have moved, others not; redis-py tries 16 times.
+                    # Only some of the slot's keys have moved; redis-py tries 16 times.
                     await asyncio.sleep(_PAUSE)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
                     words = with_text(words)

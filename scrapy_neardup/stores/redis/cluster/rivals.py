@@ -1,9 +1,9 @@
-"""What stands in the way of a page that is to be added: at other crawlers, and within this one.
+"""The attempts in the way of a page that is to be added: of other crawlers, and of this one.
 
 `Rivals` is pure, so that the decisions of the protocol (``docs/cluster.md``) can be read in one
 place; `clusterstore.py` makes the calls. Pages of one crawler that are alike take `Turns`, so that
-n of them cost O(n) calls, not O(n^2): that saves work and decides nothing, as pages of other
-crawlers are seen all the same.
+n of them cost O(n) calls, not O(n^2). The protocol doesn't depend on turns: it would find pages of
+this crawler like those of others.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from scrapy_neardup.stores.redis.pages import ADDED, UNDECIDED, Arriving, Name, 
 from scrapy_neardup.verdict import Decide, Page
 
 WIDTH = 8
-"""Number of equal pages that are judged at once when the first of them has been."""
+"""Number of equal pages that are judged at once after the first of them."""
 
 
 class Rivals(Arriving):
-    """The attempts that a page met in its buckets, and what was decided about them.
+    """The attempts that a page found in its buckets, and the decisions about them.
 
-    Those that the page doesn't repeat, or that are gone, are in nobody's way; `left` are the
-    others, to be seen. An added one is what the page repeats. Of two undecided ones that of the
-    smaller name goes first: `wounded` are those that the page goes before, to be ended. `listing`
-    has the buckets that list an attempt, as far as they were looked into. `is_full`: a bucket had
+    Attempts that the page doesn't repeat, or that are gone, aren't in the way. `left` are the
+    others, to be looked at. If one of them is added, the page repeats it. If one is undecided, the
+    smaller name goes first: `wounded` are those with larger names than the page, to be ended.
+    `listing` has the buckets that list an attempt, of those looked into. `is_full`: a bucket had
     no room for the page.
     """
 
@@ -51,7 +51,7 @@ class Rivals(Arriving):
                 self.left.add(name)
 
     def take(self, seen: Mapping[Name, bytes]) -> Repeats | None:
-        """Take in what was seen of some attempts; return the added one that the page repeats."""
+        """Note the states of some attempts; return the added one that the page repeats."""
         self.wounded.clear()
         added = []
         for name, reply in seen.items():
@@ -70,9 +70,9 @@ class Rivals(Arriving):
         return self.first_repeated(added)
 
     def needless(self) -> set[int | None]:
-        """Return the places of features that are boilerplate, as too many are listed under them.
+        """Return the places of features that are boilerplate, because they list too many attempts.
 
-        None is among them if the page's key helps no page either (`is_crowded`).
+        None is among them if no page is found by the page's key either (`is_crowded`).
         """
         added = chain.from_iterable(self.listing[name] for name in self._added)
         counts = Counter(bucket.feature for bucket in added if bucket.feature is not None)
@@ -82,10 +82,10 @@ class Rivals(Arriving):
 
 @dataclass(slots=True)
 class Turn:
-    """The pages of one key: the first of them, which is judged alone, and others that wait.
+    """The pages of one key: the first, which is judged alone, and the others, which wait.
 
-    `found` is what earlier ones found, which later ones may try first; `judged` is set once the
-    first one was judged, or gave up.
+    `found` is the entry that earlier pages found, which later ones try first; `judged` is set once
+    the first page was judged, or gave up.
     """
 
     page: Any
@@ -96,10 +96,10 @@ class Turn:
 
 
 class Turns:
-    """Who may be judged now.
+    """Which pages may be judged now.
 
-    Of two pages of different keys that `are_near` the later one waits until the earlier one, or
-    one equal to it, was judged.
+    If two pages of different keys `are_near`, the later one waits until the earlier one, or a page
+    equal to it, was judged.
     """
 
     def __init__(self, are_near: Callable[[Any, Any], object]) -> None:
@@ -108,7 +108,7 @@ class Turns:
 
     @asynccontextmanager
     async def of(self, key: Hashable, page: object) -> AsyncIterator[Turn]:
-        """Wait for a turn: of those with this key the first goes alone, then `WIDTH` at once.
+        """Wait for a turn: of the pages with this key the first goes alone, then `WIDTH` at once.
 
         Costs O(keys whose first page is being judged).
         """
