@@ -13,8 +13,7 @@ V = TypeVar("V")
 class BoundedDict(OrderedDict[K, V]):
     """A dict of at most `most` entries, which drops the oldest.
 
-    An entry is as old as its key. `move_to_end` makes it the newest; setting its value again
-    doesn't.
+    `move_to_end` makes an entry the newest; setting the value of its key again doesn't.
     """
 
     def __init__(self, most: int) -> None:

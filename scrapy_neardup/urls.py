@@ -64,11 +64,10 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 def site(url: str | None, extent: Extent = "server") -> str:
     """Return the site of `url` in lower case; ``""`` if there is none.
 
-    `extent` says how large a site is: ``server``, host and port, without the default port (the
-    crawl learns about each server); ``host``, with any port; or ``domain``, the registered domain
-    (``example.co.uk``), or the host if it has none. Private suffixes count: ``alice.github.io``
-    and ``bob.github.io`` are two sites. User names, passwords and a dot at the end of the host
-    don't count.
+    `extent` is ``server``: host and port, without the default port (the crawl learns about each
+    server); ``host``, with any port; or ``domain``, the registered domain (``example.co.uk``), or
+    else the host. Private suffixes count: ``alice.github.io`` and ``bob.github.io`` are two sites.
+    User names, passwords and a dot at the end of the host don't count.
     """
     try:
         parts = urlsplit(url or "")
@@ -276,8 +275,7 @@ def without_address(text: str, url: str | None) -> str:
 
 _SCHEME = re.compile(r"(?:https?:)?//\Z")
 _WITHIN_PATH, _WITHIN_HOST = re.compile(r"[\w/]"), re.compile(r"[\w.@-]")
-"""A character before a match shows that the match is the end of a longer path, or of a longer
-host."""
+"""A character before a match: the match is the end of a longer path, or of a longer host."""
 
 
 def _cut(text: str, part: str, end: str, start_of: Callable[[int], int | None]) -> str:

@@ -1,8 +1,7 @@
 """The values that packages exchange: pages, candidates, decisions, verdicts.
 
 They are plain and frozen. A `Page` is all that a store knows about a page, a `Candidate` all that
-is known about a stored page when it is compared, and a `Verdict` all that is known about a
-decision.
+a comparison knows about a stored page, and a `Verdict` all that is known about a decision.
 """
 
 from __future__ import annotations
@@ -24,13 +23,11 @@ class Decision(StrEnum):
     """The same page again (same page id, content within k bits), which is never its own
     duplicate."""
     UNJUDGED = "unjudged"
-    """It can't be judged; `Verdict.reason` says why. Such a page is kept, and nothing is
-    stored."""
+    """It can't be judged, as `Verdict.reason` says. Such a page is kept, but isn't stored."""
 
 
 NEW, DUPLICATE, SEEN, UNJUDGED = Decision
-"""The same constants without a look-up, which is ten times as slow for an enumeration in Python
-3.11."""
+"""The same constants without the look-up in an enumeration, which is slow in Python 3.11."""
 
 
 class Reason(StrEnum):

@@ -105,10 +105,7 @@ def agreeing(
     except Unfit as error:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (whatever it is, the twin does without)
-        why = (
-            "the compiled code, built from another source or for another library, raised"
-            f" {error!r}"
-        )
+        why = f"the compiled code, of another source or for another library, raised {error!r}"
     refuse(name or module, why)
     return None
 

@@ -99,9 +99,7 @@ def clusters(given: flags.Given) -> None:
         raise click.UsageError("name either pages to compare, or files of --pairs")
     if given.pair_files:
         if given.rule == "longest-text":
-            raise click.UsageError(
-                "--canonical longest-text needs pages, and --pairs have no texts"
-            )
+            raise click.UsageError("--canonical longest-text needs pages, not --pairs")
         flags.refuse_given("--pairs", _OF_PAGES)
     else:
         # Errors of options come before hours of reading.

@@ -116,11 +116,13 @@ def dedupe(given: flags.Given) -> None:
     removed ones are listed in its folder _removed. The counts are printed, and written to its file
     _summary.json.
 
-    \b {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason":
-    ...} id, row        the removed document, and its row, line or record in its file, from 0 of
-    the document that is kept instead of_file        its file, and of_row its row resemblance    of
-    the two documents reason         equal: it has the same words; similar: it resembles the other
-    one
+    \b
+    {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}
+    id, row        the removed document, and its row, line or record in its file, from 0
+    of             the document that is kept instead
+    of_file        its file, and of_row its row
+    resemblance    of the two documents
+    reason         equal: it has the same words; similar: it resembles the other one
 
     \b
     Examples:

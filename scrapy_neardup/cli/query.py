@@ -53,10 +53,9 @@ Answers = Iterator[tuple[str, list[dict[str, Any]]]]
 def query(given: flags.Given) -> None:
     """Print the pages of a collection that are most like each page of the INPUTs, or a text.
 
-    All shingles of all pages of a collection are compared, so the result is exact. In a packed
-    file, which opens at once, only fingerprints within --max-distance bits are found. With
-    --min-resemblance, pages that share a min-wise feature are found, too, and compared by
-    sketches.
+    All shingles of all pages of a collection are compared, so the result is exact. A packed file
+    opens at once, but only fingerprints within --max-distance bits are found there. With
+    --min-resemblance, pages that share a min-wise feature are also compared, by sketches.
 
     \b
     {"query": ..., "page": ..., "resemblance": r}
@@ -64,7 +63,7 @@ def query(given: flags.Given) -> None:
     query        the page of the INPUTs, null for --like
     page         URL or path of a page like it, nearest first; in a packed file its URL,
                  else its page id, else its row number from 0
-    resemblance exact; for pages of a packed file, estimated
+    resemblance  exact; for pages of a packed file, estimated
 
     \b
     Examples:
@@ -78,9 +77,7 @@ def query(given: flags.Given) -> None:
         raise click.UsageError("--min-resemblance must be from 0 to 1, not nan")
     packed = [*filter(_is_packed, given.collection)]
     if packed and len(given.collection) > 1:
-        raise click.UsageError(
-            "a packed file can't be searched together with others: pack several into one"
-        )
+        raise click.UsageError("a packed file must be searched alone: pack several into one")
     columns = flags.columns_of(given)
     asked = (
         Corpus(given.inputs, columns)

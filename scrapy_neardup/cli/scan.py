@@ -197,8 +197,7 @@ def load(given: flags.Given) -> None:
 async def _loaded(pages: Iterable[scanning.Analysed], detector: Detector) -> Counter[Decision]:
     """Judge `pages` at the same time, and confirm the new ones.
 
-    Exactly one of two near-duplicates of a batch is kept. With a store on a network, either may
-    be.
+    Exactly one of two near-duplicates of a batch is kept; with a server, either may be.
     """
     verdicts = await asyncio.gather(*(scanning.judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)

@@ -48,10 +48,7 @@ def _asked(uri: str, ask: Callable[[Admin], Awaitable[Answer]]) -> Answer:
 def _report(uri: str, namespace: str) -> NamespaceReport:
     report = _asked(uri, lambda admin: admin.report(namespace))
     if report is None:
-        raise Unusable(
-            f"--namespace {namespace!r}: the store has no such namespace; without it,"
-            " stats lists all"
-        )
+        raise Unusable(f"--namespace {namespace!r}: no such namespace; alone, stats lists all")
     return report
 
 

@@ -23,8 +23,7 @@ VERDICT_KEY: Final = "neardup"
 """Key of ``response.meta`` that holds the page's `Verdict`."""
 
 SKIP_KEY: Final = "neardup_skip"
-"""Key of ``request.meta``; True: the page isn't judged; ``"all"``: its descendants aren't
-either."""
+"""Key of ``request.meta``; True: the page isn't judged; ``"all"``: nor its descendants."""
 
 KEEP_KEY: Final = "neardup_keep"
 """Key of ``request.meta``; True: the page is delivered even if it is a near-duplicate."""

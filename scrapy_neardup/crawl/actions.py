@@ -65,8 +65,7 @@ class Case:
     patterns: set[tuple[Key, str, str]]
     """The patterns of its new links, each with the claim and the callback."""
     leads: bool
-    """Whether at least half of its links are new; then it isn't a copy of a page with known
-    links."""
+    """Whether half of its links are new; then it isn't a copy of a page with known links."""
     is_drawn: bool
     """Whether the page was drawn from those that aren't asked."""
     is_due: bool
@@ -90,8 +89,7 @@ def callback_of(request: Request, spider: Spider | None) -> str:
 class Callbacks:
     """The callbacks that a crawl's pages were delivered to, each of them a bit.
 
-    A page that only other callbacks have seen isn't repeated. Pages of other crawls count as seen
-    by all callbacks.
+    A page that only others have seen isn't repeated. Pages of other crawls count as seen by all.
     """
 
     def __init__(self, spider: Spider | None) -> None:
@@ -198,8 +196,7 @@ class Actions:
 
         ``NEARDUP_PRIORITY_ADJUST`` for a near-duplicate with equal text, and a share of it for
         others, down to 0 at the resemblance that near-duplicates need, or at
-        ``NEARDUP_DEPRIORITIZE_FROM`` if that is lower. The same holds for new pages near another
-        page.
+        ``NEARDUP_DEPRIORITIZE_FROM`` if that is lower. New pages near another page get it, too.
         """
         if action == DEPRIORITIZE:
             match = verdict.match if verdict.rule in _BY_RESEMBLANCE else None

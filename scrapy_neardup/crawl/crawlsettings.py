@@ -48,9 +48,8 @@ class CrawlSettings(Crawling):
             )
         if self.base and self.group_budget > 1:
             raise ConfigurationError(
-                "NEARDUP_GROUP_BUDGET can't be combined with NEARDUP_BASE, which doesn't count"
-                " the pages of a group; load the base into the store instead: scrapy-neardup"
-                " load"
+                "NEARDUP_GROUP_BUDGET can't be used with NEARDUP_BASE, which doesn't count the"
+                " pages of a group; load the base into the store instead: scrapy-neardup load"
             )
 
     @property

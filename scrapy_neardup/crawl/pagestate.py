@@ -59,8 +59,7 @@ TRANSITIONS: Final = {
     (_S.STUCK, _E.MET): _S.WITHDRAWING,
     (_S.STUCK, _E.REPLACED): _S.GONE,
 }
-"""(state, event) -> next state. Any other event changes nothing: a failure may be reported
-twice."""
+"""(state, event) -> next state. Other events change nothing: a failure may be reported twice."""
 
 
 class Ending(Enum):

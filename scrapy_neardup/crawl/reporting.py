@@ -92,9 +92,7 @@ class Reporter:
             self.count("audit/errors")
             # No traceback: the error says what it is.
             self.log.log(
-                logging.ERROR,
-                "NEARDUP_AUDIT: the audit ends here, because its file can't be written (%s)",
-                error,
+                logging.ERROR, "NEARDUP_AUDIT: can't write any more, the audit ends (%s)", error
             )
             self._close_audit()
 

@@ -108,8 +108,7 @@ class Session:
         self._is_open = True
         self._progress.start()
         if self._freezes:
-            # The objects that exist now, mostly of modules, stay; each full collection would scan
-            # them.
+            # The objects that exist now, mostly modules, stay; full collections would scan them.
             gc.freeze()
 
     def _scheduled(self, request: Request, **_: object) -> None:

@@ -8,16 +8,15 @@ Owen & Zhang, "One permutation hashing", NIPS 2012). Two sets agree in a bin wit
 of their resemblance, so the share of equal bins estimates it, like k minima under k permutations,
 at the cost of one.
 
-*Bins that stay empty*, because there aren't many more shingles than bins, are filled by
-throwing all shingles again, rehashed, until each bin has been hit; its first hit counts
-(Dahlgaard, Knudsen & Thorup, "Fast similarity sketching", FOCS 2017, algorithm 1). Copying
-another bin would keep the probability, too, but count one shingle twice. At resemblance .9 with
-256 bins the standard error is .013 to .014, for 20 shingles as for 500; for 256 minima under
-independent permutations it is .0187. With 20 shingles copying has an error of .061 (by rotation),
-.022 (optimal) and .018 (Mai et al.), with 500 all of them have .017.
-(Shrivastava & Li, "Densifying one permutation hashing via rotation", ICML 2014; Shrivastava,
-"Optimal densification for fast and accurate minwise hashing", ICML 2017; Mai et al., "On
-densification for minwise hashing", UAI 2020.)
+*Bins that stay empty*, because there aren't many more shingles than bins, are filled by throwing
+all shingles again, rehashed, until each bin has been hit; its first hit counts (Dahlgaard, Knudsen
+& Thorup, "Fast similarity sketching", FOCS 2017, algorithm 1). Copying another bin would keep the
+probability, too, but count one shingle twice. At resemblance .9 with 256 bins the standard error
+is .013 to .014, for 20 shingles as for 500; for 256 minima under independent permutations it is
+.0187. With 20 shingles copying has an error of .061 (by rotation), .022 (optimal) and .018 (Mai et
+al.), with 500 all of them have .017. (Shrivastava & Li, "Densifying one permutation hashing via
+rotation", ICML 2014; Shrivastava, "Optimal densification for fast and accurate minwise hashing",
+ICML 2017; Mai et al., "On densification for minwise hashing", UAI 2020.)
 """
 
 from __future__ import annotations

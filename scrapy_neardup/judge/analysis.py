@@ -52,8 +52,7 @@ class AnalysedPage(Page):
 
     address: Address
     is_alias: bool = False
-    """Whether it takes the place of another page (`Content.alias`), which it repeats only if
-    equal."""
+    """Whether it replaces another page (`Content.alias`), which it repeats only if equal."""
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
     """Its evidence, unpacked; empty if it has none."""
     text: Text | None = field(default=None, compare=False, repr=False)

@@ -14,9 +14,10 @@
    are the boilerplate of two folders, shingles that reach into these don't count.
 3. Pages are one if their rows are equal, in any order, and their titles are equal. Pages must be
    equal if almost no text counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
-   are known. 4. Different media or embedded data make pages different if their titles differ,
-   little text counts, or too few pages of the folder are known. So do different texts at the place
-   by which records differ.
+   are known.
+4. Different media or embedded data make pages different if their titles differ, little text
+   counts, or too few pages of the folder are known. So do different texts at the place by which
+   records differ.
 
 The constants are measured in docs/quality.md.
 """

@@ -47,8 +47,7 @@ _MIN_PATH_TOKENS: Final = 1
 _MAX_SHARE: Final = 0.9
 """Maximum share of a page's tokens at a DOM path that is distinguished."""
 _SMALL_SHARE: Final = 0.25
-"""Maximum share of the text's tokens at a DOM path that is small, and so comes before larger
-ones."""
+"""Maximum share of the text's tokens at a *small* DOM path; small ones come first."""
 
 
 class DomPath(NamedTuple):

@@ -66,11 +66,9 @@ class Views(NamedTuple):
     text: Overlap
     all: Overlap
     text_scale: float
-    """Number of shingles for each compared one: sketches are samples, and boilerplate hides
-    some."""
+    """Number of shingles for each compared one: sketches sample, and boilerplate hides some."""
     all_scale: float
-    """The same number on average over both kinds: most named elements are sampled more
-    coarsely."""
+    """The same for both kinds, on average: most named elements are sampled more coarsely."""
     unseen: float
     """Number of shingles of named elements that may differ although no sampled one does."""
 
@@ -170,8 +168,7 @@ class Pair:
         if self.changing:
             own, other = (each.rows_without(self.changing) for each in (ours, theirs))
         self.has_equal_rows, self.has_equal_named = map(eq, own, other)
-        # One of two templates may name a row as boilerplate.
-        if (sum(own) - sum(other)) % (1 << 32) == 0:
+        if (sum(own) - sum(other)) % (1 << 32) == 0:  # only one template names a row
             self.has_equal_rows = self.has_equal_named = True
 
     def are_records(self) -> bool:
@@ -214,11 +211,10 @@ class Pair:
     def joints(self) -> int:
         """Return how many shingles of each page differ only because headers and footers do.
 
-        Three conditions must hold. The text of the page at hand begins or ends with boilerplate.
-        Its innermost shingle isn't boilerplate of the other page, which has boilerplate that this
-        one lacks. The content beside it begins or ends as on the other page: its outermost
-        shingles are in that page's sketch, as far as they are sampled. O(shingles of the page and
-        of the boilerplate).
+        The text of the page at hand must begin or end with boilerplate. Its innermost shingle
+        isn't boilerplate of the other page, which has boilerplate that this one lacks. The content
+        beside it must begin or end as on the other page: its outermost shingles are in that page's
+        sketch, if they are sampled. O(shingles of the page and of the boilerplate).
         """
         text, sketch = self.at_hand.text, self.theirs.sketches[TEXT]
         own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))

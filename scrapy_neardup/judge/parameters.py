@@ -24,8 +24,7 @@ class Matching:
     features: int = 0
     """Number of features of a page that isn't exact; 0: pages aren't looked up by them."""
     feature_size: int = 0
-    """Number of minima in a feature (s). A store only records it: features of other sizes don't
-    match."""
+    """Number of minima in a feature (s); a store records it, because others don't match."""
     shared_features: int = 1
     """Number of features that an entry must share to be a candidate (r of Broder 2000)."""
     text_bits: int = 0

@@ -130,8 +130,7 @@ class Records(SiteRule[_Group]):
         super().__init__(folders)
         self._changing = changing
         self._undecided: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
-        """Page id -> a section and a DOM path. Whether the text there changes by itself isn't
-        known yet."""
+        """Page id -> a section and a DOM path whose text may or may not change by itself."""
         self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
         """Sections and DOM paths for which a request was made twice."""
 

@@ -39,8 +39,7 @@ MAX_STATES: Final = 64 << 20
 _HELD: Final = 192 << 20
 """Memory in bytes above which the sites used longest ago are forgotten."""
 _SITE_SHARE: Final = 0.25
-"""Maximum share of `_HELD` for one table of a site; above it, folders used longest ago are
-forgotten."""
+"""Maximum share of `_HELD` for one table of a site, which then forgets the oldest folders."""
 _MEASURED: Final = 32
 """Number of pages after which memory is measured."""
 _ENTRY_BYTES: Final = 256

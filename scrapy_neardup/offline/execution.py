@@ -43,17 +43,17 @@ few enough that the parent holds few results."""
 
 
 class Workers(ABC):
-    """What does tasks: processes, `size` of them, each with a state that is made once a run."""
+    """Does tasks in `size` processes, each with a state that is made once for each run."""
 
     size = 1
 
     def __call__(
         self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
     ) -> Generator[Any]:
-        """Yield the result for each task, in order, of ``start(*arguments)``, made once a process.
+        """Yield the result of each task in order; ``start(*arguments)`` makes a process's state.
 
-        A few tasks are begun ahead. If it is ended early, by an interrupt for example, tasks that
-        have begun are finished; a second interrupt ends processes of this machine at once.
+        A few tasks are begun ahead. If the run is ended early, for example by an interrupt, tasks
+        that have begun are finished; a second interrupt ends processes of this machine at once.
         """
         waiting: deque[Any] = deque()
         with self._running(pickle.dumps((start, arguments))) as submit:
@@ -123,13 +123,13 @@ class Processes(Workers):
         processes = {*active_children()} - self._others
         try:
             if self._pool is not None:
-                # The pool itself joins a thread; if an interrupt ends that, CPython before 3.13
+                # The pool itself joins a thread. If an interrupt ends that, CPython before 3.13
                 # takes the thread for ended (in `_wait_for_tstate_lock`) and may never end itself.
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 for process in processes:
                     while process.is_alive():  # joined by that thread at the same time
                         process.join()
-        finally:  # left by a second interrupt, or by one while the pool was made
+        finally:  # left by a second interrupt, or by an interrupt while the pool was made
             for process in processes:
                 process.kill()
 
@@ -204,10 +204,8 @@ def _connected(address: str) -> Client:
     """Return a client of the scheduler at `address` (``tcp://HOST:8786``)."""
     what = "NEARDUP_SCHEDULER needs the package distributed"
     distributed = required(what, "distributed", "dask", ConfigurationError)
-    if not re.search(r"[:/]\d+$", address):  # a Client would be closed for a minute
-        raise ConfigurationError(
-            f"NEARDUP_SCHEDULER {address}: isn't an address such as tcp://HOST:8786"
-        )
+    if not re.search(r"[:/]\d+$", address):  # closing a Client would take a minute
+        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: not of the form tcp://HOST:8786")
     try:
         client: Client = distributed.Client(address, set_as_default=False)
     except ValueError as error:
@@ -237,8 +235,8 @@ class Cluster(Workers):
         from distributed import KilledWorker  # noqa: PLC0415
 
         client = self._client
-        # Submitted and not scattered, which Dask warns of: scattered data are lost with the
-        # workers that hold them.
+        # Dask recommends to scatter large data, but scattered data are lost with the workers that
+        # hold them.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             made: Any = client.submit(bytes, state)
         try:
@@ -286,7 +284,7 @@ _lock = Lock()
 
 @lru_cache(1)
 def _state(made: Path | bytes) -> Any:
-    """Return the state for a run's tasks, made once a process from a pickle or its file."""
+    """Return the state for a run's tasks, made once in each process from a pickle or its file."""
     pickled = made if isinstance(made, bytes) else made.read_bytes()
     start, arguments = pickle.loads(pickled)  # noqa: S301  (what the parent wrote; as Dask does)
     return start(*arguments)

@@ -24,10 +24,10 @@ class PageText(NamedTuple):
 
 
 class PageChange(NamedTuple):
-    """What became of a page: `kind` is one of `CHANGES`.
+    """The change of a page: `kind` is one of `CHANGES`.
 
-    `lines` of a changed page are those ``added`` and ``removed``, in order, and their ``share`` of
-    the lines of both crawls; empty where only fingerprints could be compared.
+    `lines` of a changed page has the ``added`` and ``removed`` lines in order, and their ``share``
+    of the lines of both crawls. It is empty if only fingerprints could be compared.
     """
 
     page: str
@@ -53,7 +53,7 @@ def changes(old: Iterable[PageText], new: Iterable[PageText]) -> Iterator[PageCh
 
 
 def _compared(page: PageText, fingerprint: str | None, packed: bytes | None) -> PageChange:
-    """Return what became of a page of both crawls."""
+    """Return the change of a page that both crawls have."""
     if packed is None or page.lines is None:
         kind = UNCHANGED if fingerprint == page.fingerprint else CHANGED
         return PageChange(page.url, kind, by_fingerprint=True)
@@ -93,9 +93,9 @@ def page_lines(
 
 
 def place(url: str) -> str:
-    """Return the site of `url` and its folder, all numbers aside; ``""`` for what can't be parsed.
+    """Return the site of `url` and its folder without numbers; ``""`` if it can't be parsed.
 
-    Pages of one place are taken for pages of one template, as in `scrapy_neardup.urls.Address`.
+    Pages of one place count as pages of one template, as in `scrapy_neardup.urls.Address`.
     """
     try:
         return site(url) + place_in(urlsplit(url).path[:MAX_ADDRESS])
@@ -104,7 +104,7 @@ def place(url: str) -> str:
 
 
 def _picked(lines: Iterable[str], wanted: Counter[str]) -> list[str]:
-    """Return the wanted lines, each as often as it is wanted."""
+    """Return the wanted lines, each as many times as wanted."""
     picked = []
     for line in lines:
         if wanted[line] > 0:

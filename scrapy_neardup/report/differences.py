@@ -41,7 +41,7 @@ MAX_GROUPS = 512
 """Maximum number of remembered groups."""
 
 _EXAMPLES, _LONGEST = 3, 40
-"""Number of examples of a difference, and maximum length of each in characters."""
+"""Maximum number of examples of a difference, and maximum length of each in characters."""
 
 _WORD = re.compile(r"\w+(?:[.,:/'+-]\w+)*")
 _DIGIT = re.compile(r"\d")

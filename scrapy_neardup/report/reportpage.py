@@ -195,11 +195,9 @@ ROWS = 200
 
 RULES: Final[Mapping[str, str]] = {
     "equal": "Its rows of text are the same, in any order, except for what is known to change.",
-    "alike": "The texts without boilerplate resemble each other by NEARDUP_MIN_RESEMBLANCE or"
-    " more.",
-    "retitled": "The titles differ, and the texts without boilerplate differ at most half as"
-    " much as under equal titles, or a tenth as much if the addresses also end in"
-    " different names.",
+    "alike": "Without boilerplate, the texts resemble each other by NEARDUP_MIN_RESEMBLANCE.",
+    "retitled": "The titles differ, and the texts differ at most half as much as under equal"
+    " titles, or a tenth as much if the addresses also end in different names.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
 """Name of a `scrapy_neardup.judge.comparison.Rule` -> a sentence that explains it."""

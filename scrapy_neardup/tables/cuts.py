@@ -64,9 +64,8 @@ def designs(
 ) -> tuple[TableDesign, ...]:
     """Return the useful designs for 2^`log2_pages` fingerprints, by number of tables.
 
-    These are the probing designs, then the cuts. A cut is useful if its shortest prefix is longer
-    than that of all cuts with as many or fewer tables. The last one is the first that retrieves
-    less than one fingerprint a table.
+    These are the probing designs, then each cut whose shortest prefix is longer than that of all
+    cuts with as many or fewer tables. The last one retrieves less than one fingerprint a table.
     """
     whole_number("max_distance", max_distance, least=0)
     found = [

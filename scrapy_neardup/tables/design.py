@@ -176,12 +176,11 @@ Step = tuple[int, int, int]
 class Permutation:
     """A permutation of the bit positions of f-bit fingerprints, f at most 64.
 
-    It is a few mask-shift-or steps, one for each distance that bits move.
-    `order` has all positions; the first one becomes the most significant bit
-    (`ConfigurationError` if one is missing or repeated). `apply` and `invert` cost O(s) for the
-    s distinct distances in `steps` and `inverse_steps`. There are at most two for each run of
-    chosen neighbours: about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for
-    arrays.
+    It is a few mask-shift-or steps, one for each distance that bits move. `order` has all
+    positions; the first one becomes the most significant bit (`ConfigurationError` if one is
+    missing or repeated). `apply` and `invert` cost O(s) for the s distinct distances in `steps`
+    and `inverse_steps`. There are at most two for each run of chosen neighbours: about 0.1 µs a
+    run for one fingerprint, 1 ns a run and fingerprint for arrays.
     """
 
     __slots__ = ("inverse_steps", "order", "steps")

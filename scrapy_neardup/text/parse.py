@@ -39,9 +39,8 @@ def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
 
     `encoding` is a known encoding of the bytes, for example from an HTTP header. The order is: a
     byte order mark, `encoding`, the page's declaration, UTF-8 if the bytes are valid, a guess
-    (`text.encoding`). Undecodable bytes become U+FFFD. Raises `InputError` if there is no text,
-    or binary data; `TooComplexError` if parsing would take too long. O(n), about 10 ms a
-    megabyte.
+    (`text.encoding`). Undecodable bytes become U+FFFD. Raises `InputError` if there is no text, or
+    binary data; `TooComplexError` if parsing would take too long. O(n), about 10 ms a megabyte.
     """
     text = _decode(body, encoding) if isinstance(body, bytes) else body
     if is_binary(text):
@@ -111,9 +110,7 @@ def check_text(text: str) -> None:
         parser = HTMLParser(encoding="utf-8", huge_tree=True, target=target)
         pairs = etree.fromstring(text.encode("utf-8", "replace"), parser)
     if pairs > MAX_ATTRIBUTE_PAIRS:
-        raise TooComplexError(
-            f"its attributes take as long to parse as {int(pairs**0.5):,} of one element"
-        )
+        raise TooComplexError(f"its attributes are as slow as {int(pairs**0.5):,} of one element")
 
 
 def check_tree(root: HtmlElement) -> None:

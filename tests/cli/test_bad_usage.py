@@ -34,7 +34,7 @@ TABLE = [
     ("clusters --pairs pages.jsonl --jobs 2", "--jobs can't be combined with", ""),
     ("clusters", "either pages to compare, or files", ""),
     ("clusters pages.jsonl --pairs -", "either pages to compare, or files", ""),
-    ("clusters --pairs - --canonical longest-text", "needs the pages", ""),
+    ("clusters --pairs - --canonical longest-text", "needs pages", ""),
     ("clusters --pairs missing.jsonl", "missing.jsonl", ""),
     *((f"{verb} - {more} -", "-: standard input can be read only once", "{}")
       for verb, more in (("join", "--existing"), ("pairs", "--existing"), ("query", "--in"),
@@ -50,7 +50,7 @@ TABLE = [
     *(("pack - --output x", "-, line 1: ", line) for line in ('{"page": "a"}', "[]", SCANNED)),
     ("query --in site", "name either pages", ""),
     ("query site --in site --like a", "name either pages", ""),
-    ("query site --in x.pack --in site", "asked alone", ""),
+    ("query site --in x.pack --in site", "searched alone", ""),
     ("query site --in site --max-distance 2", "--max-distance can't be combined", ""),
     ("query site --in x.pack", "x.pack: can't be read", ""),
     ("query site --in site --min-resemblance nan", "--min-resemblance must be from 0 to 1", ""),

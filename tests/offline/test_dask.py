@@ -246,7 +246,7 @@ def test_the_command(client, files, monkeypatch):
     )
     assert "--scheduler" in call(a, "--scheduler", "no address://", status=2).stderr
     said = call(a, "--scheduler", "here", status=2).stderr
-    assert "isn't an address such as tcp://HOST:8786" in said
+    assert "not of the form tcp://HOST:8786" in said
     texts = [" ".join(map(str, range(100 * n, 100 * n + 40))) for n in range(60)]
     lines = "".join(json.dumps({"url": f"http://a.test/{n}", "text": text}) + "\n"
                     for n, text in enumerate(texts + texts))  # fmt: skip

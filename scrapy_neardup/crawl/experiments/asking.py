@@ -1,8 +1,7 @@
 """The experiments of one crawl, and the requests that it withholds because of them.
 
-`refetch` tests what changes by itself, `links` whether the links of dropped pages lead to new
-pages, `urlclaims` and `skipping` which requests are needless, `probe` how a site answers URLs that
-can't exist.
+`refetch` tests what changes by itself, `links` whether links of dropped pages lead to new pages,
+`urlclaims` and `skipping` which requests are needless, `probe` how a site answers nonsense URLs.
 """
 
 from __future__ import annotations

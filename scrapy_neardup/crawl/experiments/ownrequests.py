@@ -42,8 +42,7 @@ _OF_RESPONSE: Final = PAGE_KEYS | {
 }  # fmt: skip
 """Keys of ``meta`` that belong to the first response: its download, and its browser page."""
 _ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
-"""Other keys of ``meta``: without retries, because a missing response isn't worth more
-requests."""
+"""Other keys of ``meta``, which stop retries: a missing response isn't worth more requests."""
 
 
 class OwnRequests:

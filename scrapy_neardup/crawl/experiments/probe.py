@@ -104,10 +104,7 @@ class Probe:
             self._nothing[verdict.match.page_id] = None
         if verdict.decision is Decision.UNJUDGED:
             return False
-        logger.info(
-            "The site answers %s, which doesn't exist, with a page: pages like it are soft 404s",
-            request.url,
-        )
+        logger.info("%s doesn't exist, but the site shows a page: a soft 404", request.url)
         return True
 
 

@@ -62,9 +62,8 @@ FEW: Final = 10
 made before the crawl ends."""
 
 STRETCHES: Final = 20
-"""Number of equal stretches into which a claim's withheld requests are divided, in the order in
-which they were found. Each gets a test: tests are dense at first, and exceptions may all come
-late."""
+"""Number of equal stretches of a claim's withheld requests, in the order in which they were found.
+Each gets a test: tests are dense at first, and exceptions may all come late."""
 
 
 class Skipping(UrlClaims):
@@ -90,8 +89,7 @@ class Skipping(UrlClaims):
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
         self._second: set[str] = set()
-        """Callbacks that get pages that other callbacks have seen: none of their requests is
-        needless."""
+        """Callbacks that get pages that others have seen: none of their requests is needless."""
 
     async def judged(
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict

@@ -2,8 +2,8 @@
 
 A job has three steps. Each leaves files, so that the job can be resumed:
 
-1. *Sketch* (`sketching`): every file of documents is read once; of each document some 150 bytes
-   are kept in the job's work folder, and its shingles or a sketch of them.
+1. *Sketch* (`sketching`): every file of documents is read once. The job's work folder keeps some
+   150 bytes of each document, and its shingles or a sketch of them.
 2. *Decide* (`choosing`): documents with equal texts, or with features in common, are grouped on
    disk, and compared. One is removed if it resembles a kept one that ranks before it.
 3. *Write* (`writing`): every file is read once more, and written in its own format without the

@@ -35,13 +35,13 @@ MAX_KEPT = 64
 """Maximum number of kept documents of a bucket with which others are compared."""
 
 EQUAL = (1 << 16) - 1
-"""Share of a document with the same text as the one kept for it."""
+"""Share of a document that has the same text as the kept one."""
 MOST = EQUAL - 1
 """Share for a resemblance of 1."""
 
 
 class Removals(NamedTuple):
-    """Documents, those kept for them, and the shares that say why; (n,) each."""
+    """Removed documents, the documents kept instead, and the shares that say why; (n,) each."""
 
     documents: Integers
     kept: Integers
@@ -124,7 +124,7 @@ def _entry_type(documents: int) -> np.dtype[np.void]:
 
 
 class Decisions:
-    """The document that is kept for each document, at first itself; 6 (or 10) bytes each."""
+    """For each document the one that is kept instead, at first itself; 6 (or 10) bytes each."""
 
     def __init__(self, documents: int) -> None:
         self._entries = np.empty(documents, _entry_type(documents))
@@ -138,7 +138,7 @@ class Decisions:
         self._shares[documents] = shares
 
     def settle(self) -> None:
-        """Replace the equal of a document, if it was removed, by the one that is kept for it."""
+        """Replace a kept document that was itself removed by the one that is kept for it."""
         for start in range(0, len(self.kept), _STEP):
             kept = self.kept[start : start + _STEP]
             through = self.kept[kept]

@@ -68,7 +68,7 @@ def cut_record(raw: str, column: str, header: Header, spans: Spans) -> str:
     for value in values[: number + 1]:
         found = field.match(raw, at)
         if not found or (found[2] if found[1] is None else found[1].replace('""', '"')) != value:
-            return _written_anew(raw, number, values, delimiter, spans)  # no RFC 4180
+            return _written_anew(raw, number, values, delimiter, spans)  # not RFC 4180
         at = found.end() + 1
     assert found is not None  # noqa: S101  (a row has its columns)
     start, end = found.span(2 if found[1] is None else 1)
@@ -124,7 +124,7 @@ def _written_anew(
 
 
 _PATTERNS: dict[Unit, re.Pattern[str]] = {
-    # Where no line begins nothing is tried: a run of blanks takes linear time.
+    # Only the beginnings of lines are tried, so a run of blanks takes linear time.
     "lines": re.compile(r"^[^\n]*\S[^\n]*\n?", re.MULTILINE),
     "paragraphs": re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+(?:^[^\S\n]*\n)*", re.MULTILINE),
 }
@@ -183,7 +183,7 @@ def token_starts(text: str) -> Integers:
     """Return the position of each token of a text in characters, int64 (tokens,). O(n).
 
     `text.tokens.normalize`, which makes tokens, doesn't return it. White space belongs to the
-    token before it, other characters between two to the one from which no space separates them.
+    token before it, other characters between two tokens to the token that they touch.
     """
     if not text:
         return np.empty(0, np.int64)
@@ -196,7 +196,7 @@ def token_starts(text: str) -> Integers:
     (places,) = np.nonzero(kinds != _DROPPED)
     kinds = kinds[places]
     is_mark = kinds == _MARK
-    # A mark is what its base is; without one it is a letter.
+    # A mark counts like its base; without a base it counts like a letter.
     bases = np.maximum.accumulate(np.where(is_mark, -1, np.arange(len(kinds))))
     same = np.where(bases < 0, _SEPARATES, kinds[bases]) if len(kinds) else kinds
     before = np.concatenate([[_SEPARATES], same[:-1]])
@@ -204,7 +204,7 @@ def token_starts(text: str) -> Integers:
     is_word = (kinds == _LETTER) | (is_mark & (same == _SEPARATES))
     goes_on = (before == _LETTER) | ((before == _SEPARATES) & after_mark)
     starts = places[(kinds == _ALONE) | (is_word & ~goes_on)]
-    if len(starts) != len(token_hashes(text)):  # marks that make another character together
+    if len(starts) != len(token_hashes(text)):  # marks that together make another character
         starts = _by_space(text)
     since_space = np.maximum.accumulate(np.where(is_space, np.arange(len(text)) + 1, 0))[starts]
     before = np.concatenate([[-1], starts[:-1]])

@@ -58,14 +58,14 @@ def run_job(
 
     `output` is a folder or URL, new or empty, or with `resume` that of a job that was stopped.
     `existing` are files and folders of documents, such as earlier outputs, with which those of the
-    `inputs` are compared. The tasks are done in `jobs` processes, or by `work`: a cluster with the
-    same paths; or of independent processes each does its `turn`, and ends with a `PausedError`
-    until all is done. `watch` is called with the progress. An output folder that isn't empty, and
-    a job to be resumed that had other options, are a `ConfigurationError`.
+    `inputs` are compared. The tasks are done in `jobs` processes, or by `work`, a cluster with the
+    same paths. Independent processes each do a `turn`, and end with a `PausedError` until all is
+    done. `watch` is called with the progress. An output folder that isn't empty, and a job to be
+    resumed that had other options, are a `ConfigurationError`.
     """
     output = jobplan.folder_of(output)
     if (resume or turn) and exists(f"{output}/{jobplan.SUMMARY}"):
-        if exists(f"{output}/{jobplan.WORK}"):  # it was stopped while this was removed
+        if exists(f"{output}/{jobplan.WORK}"):  # the job was stopped while this folder was removed
             remove_folder(f"{output}/{jobplan.WORK}")
         _log.warning("%s: is complete already; nothing was read or written", output)
         done: dict[str, Any] = jobplan.read_json(f"{output}/{jobplan.SUMMARY}")

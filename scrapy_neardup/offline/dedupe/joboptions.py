@@ -57,14 +57,14 @@ class Ranking:
         if self._rule == "shortest-url":
             return float(len(record.url)) if record.url else math.inf
         value = (record.values or {})[self.columns[0]]
-        if value == "":  # in CSV nothing else is missing
+        if value == "":  # in CSV an empty field is a missing one
             value = None
         try:
             if self._is_newest:
                 return -_time(value)
             return math.inf if value is None else self._sign * float(value)
         except (TypeError, ValueError, OverflowError) as error:
-            reason = shorten(str(error), 100)  # it may quote a whole text
+            reason = shorten(str(error), 100)  # the message may quote a whole text
             raise InputError(f"can't be ranked by {self._rule!r}: {reason}") from error
 
 

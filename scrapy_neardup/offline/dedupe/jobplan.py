@@ -210,10 +210,10 @@ class Job:
         plan = json.loads(json.dumps(current))
         if resume:
             files.remove_parts(output)
-        count, begun = files.count_of(output), files.exists(path)  # in turns others may be at work
+        count, begun = files.count_of(output), files.exists(path)  # other turns may be at work
         if count and not begun:
             raise ConfigurationError(f"{output}: isn't empty; name another folder")
-        if not (begun and (self.turn or count > 1)):  # there is no more than its plan
+        if not (begun and (self.turn or count > 1)):  # there is only its plan
             write_json(path, plan)
         elif not (resume or self.turn):
             raise ConfigurationError(
@@ -223,7 +223,7 @@ class Job:
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write the result of the job, and remove its files for resuming."""
-        files.remove_parts(self.output)  # of workers that were killed
+        files.remove_parts(self.output)  # left by workers that were killed
         write_json(f"{self.output}/{SUMMARY}", summary)
         files.remove_folder(self.folder)
 
@@ -236,9 +236,7 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
                 f" {before['options'].get(name)!r}, and can't be resumed with {value!r}"
             )
     if before["options"].keys() != now["options"].keys():
-        raise ConfigurationError(
-            f"{output}: has a job of another kind, which these options can't resume"
-        )
+        raise ConfigurationError(f"{output}: has a job of another kind; name another folder")
     if before["shards"] != now["shards"]:
         raise ConfigurationError(
             f"{output}: can't resume, because the inputs are other files or have changed"

@@ -2,7 +2,7 @@
 
 Units are lines, paragraphs or runs of words. The job removes units of many documents, or units
 that occurred before. The list of (digest, position) is on disk in sorted runs (`sortedruns`). The
-result is exact, as far as 64-bit digests are. The output folder has files of the same names, and
+result is exact, unless 64-bit digests collide. The output folder has files of the same names, and
 while the job runs::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
@@ -77,8 +77,8 @@ def list_units(options: TrimOptions, task: Task) -> int:
 def going(part: Range, more_than: int, *, but_first: bool) -> Integers:
     """Return the positions of units to remove within a range.
 
-    Units of more documents than `more_than` are removed, 0: those that occurred anywhere before;
-    with `but_first` not from the first document that has them.
+    Units of more than `more_than` documents are removed; with 0, units that occurred anywhere
+    before. With `but_first` the first document that has them keeps them.
     """
     found = sortedruns.sorted_entries(part)
     is_first, positions = first_of_each(found["digest"]), found["page"].astype(np.int64)
@@ -172,7 +172,7 @@ class _Trimmer:
                         text and cutting.without(text, own).encode("utf-8", "surrogateescape")
                         for text, own in zip(texts, spans, strict=True)
                     ]
-                    # What isn't Unicode isn't checked: it is written as it came.
+                    # Text that isn't Unicode is written unchanged, without a check.
                     columns[at] = pa.array(cut, pa.large_binary()).cast(
                         batch.schema.field(at).type, safe=False
                     )

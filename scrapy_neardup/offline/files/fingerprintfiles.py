@@ -141,7 +141,7 @@ def scanned_lines(
     def pages(spool: Spool | None) -> Iterator[bytes]:
         for where, row in rows or objects(path, SCANNED):
             if row.get("fingerprint", "") is None:
-                continue  # it wasn't judged
+                continue  # a page that wasn't judged
             digits, page = row.get("fingerprint"), row.get("page")
             if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
                 raise InputError(
@@ -157,7 +157,7 @@ def scanned_lines(
                 )
             fingerprints.append(int(digits, 16))
             if spool is not None:
-                is_scanned = row.keys() & {"evidence", "sketch"}  # not of another program
+                is_scanned = row.keys() & {"evidence", "sketch"}  # not a file of another program
                 try:
                     own = read_stored(row) if is_scanned else Stored((), b"")
                     spool.add(fingerprints[-1], own)
@@ -177,7 +177,7 @@ def scanned_lines(
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
     """Open the fingerprints of a file, in the format that its beginning or its name says.
 
-    `column` is that of the fingerprints in a Parquet file; `stored` as of `scanned_lines`.
+    `column` has the fingerprints in a Parquet file; `stored` is as in `scanned_lines`.
     """
     if path == "-" or is_pipe(path):
         return scanned_lines(path, stored=stored)
@@ -206,7 +206,7 @@ def _is_scanned(path: str, column: str) -> bool:
 
         schema = read_schema(file)
     if not schema.names:
-        return True  # without rows nobody knows their columns
+        return True  # without rows the columns are unknown
     if not {column, "verdict"} <= {*schema.names}:
         return False
     return str(schema.field(column).type) in {"string", "null"}  # null: no page was judged
@@ -250,7 +250,7 @@ class _ParquetFile(FileSource):
         leaves = [self._file.schema.column(leaf).path for leaf in range(groups.num_columns)]
         self._name = next((name for name in ("page", "url") if name in leaves), None)
         if self._name:
-            # A name that stands in a dictionary once, for millions of rows, stays there.
+            # A name that a dictionary has once for millions of rows stays there.
             self._file = ParquetFile(
                 opened(path) if is_remote(path) else path, read_dictionary=[self._name]
             )

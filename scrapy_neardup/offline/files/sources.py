@@ -148,7 +148,7 @@ class Chain(Source):
 
 
 def within(starts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the number of each part of some rows that has rows `start` to `stop`, and its own.
+    """Yield each part that has some of the rows `start` to `stop`: its number, and its own rows.
 
     Part n has the rows from ``starts[n]`` to ``starts[n + 1]``.
     """

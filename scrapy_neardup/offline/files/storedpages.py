@@ -40,7 +40,7 @@ def spelt(kind: Filter) -> str:
 
 
 class Stored(NamedTuple):
-    """The stored data of a page; `shape`, as far as this page tells, makes it comparable."""
+    """The stored data of a page; its known `shape` says with which data it is comparable."""
 
     features: tuple[int, ...]
     evidence: bytes

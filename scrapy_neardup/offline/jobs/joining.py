@@ -3,13 +3,13 @@
 Sets have the 64-bit hashes of pages' shingles. The result is that of comparing the shingles,
 unless two different ones have the same hash: for 10^8 shingles the chance is 1 in 3,700.
 
-What pages of a collection larger than memory have in common is a *bucket*, a number; the list of
-(bucket, page) is on disk in sorted runs (`sortedruns`). Python holds 8 bytes a page.
+If pages have something in common, they are in one *bucket*, a number. The list of (bucket, page)
+is on disk in sorted runs (`sortedruns`). Memory holds 8 bytes for each page.
 
 Sets that don't fit into memory are joined in groups. Similar sets share one of their rarest hashes
-(`Measure.probing_prefix`), whatever order of hashes "rarest" stands for: here, how many have the
-same leading bits. Sets that share such a hash are compared by bitmaps (Sandes, Teodoro & Melo
-2020), and connected if these don't rule them out.
+(`Measure.probing_prefix`), in any order of hashes; here a hash is rare if few have the same
+leading bits. Sets that share such a hash are compared by bitmaps (Sandes, Teodoro & Melo 2020),
+and connected if these don't rule them out.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from scrapy_neardup.tables.ranges import ranges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shingles:
-    """A function from a text to the shingles that are compared: of `size` units of its.
+    """A function from a text to the compared shingles, of `size` units each.
 
     With `labelled` the occurrences of a shingle are numbered (Broder 1997, option A). A sample of
-    the shingles makes the similarity an estimate: those that `modulus` divides (V_m), or so many
-    `minima`, each with its place, of which two texts have a share of resemblance in common.
+    the shingles makes the similarity an estimate: those that `modulus` divides (V_m), or a number
+    of `minima`, each with its place; the share that two texts have in common is the resemblance.
     """
 
     size: int = 4
@@ -63,7 +63,7 @@ class Shingles:
     minima: int | None = None
 
     def __post_init__(self) -> None:
-        mod_sketch(np.empty(0, np.uint64), self.modulus)  # its error comes before files are read
+        mod_sketch(np.empty(0, np.uint64), self.modulus)  # raises its error before files are read
 
     def __call__(self, text: str) -> tuple[int, Hashes]:
         """Return the number of a text's units, and its distinct hashes, ascending."""
@@ -96,7 +96,7 @@ class Pages:
         self.tokens: list[int] = []
 
     def read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
-        """Yield the second of what `of` returns for each text; note names and the first."""
+        """Yield the second value of `of` for each text; note names and the first value."""
         for name, tokens, found in in_parts(
             self._corpus, self.work, partial, _read, of, *self._how
         ):
@@ -147,17 +147,17 @@ _BITS = 256
 _ROWS = 1 << 12
 """Number of sets whose bitmaps are made at once; each takes `_BITS` counters."""
 _MOST = 1 << 12
-"""Size of a bucket from which on its sets are connected without a look."""
+"""Size of a bucket from which its sets are connected without a comparison."""
 _PAIRS = 1 << 18
-"""Number of pairs that are looked at at once, some 150 bytes each."""
+"""Number of pairs that are compared at once, some 150 bytes each."""
 
 
 def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) -> list[Integers]:
     """Return the numbers of sets in groups that fit into memory, if connected sets do.
 
-    What sets share is on disk, 16 bytes a hash; a set takes 40 bytes of memory. Sets that can be
-    similar to none are in no group. The counters of hashes take an eighth of the memory: with too
-    few of them a rare hash is counted with common ones, by which everything is connected.
+    Shared hashes are on disk, 16 bytes each; a set takes 40 bytes of memory. Sets that can be
+    similar to no other are in no group. The counters of hashes take an eighth of the memory: with
+    too few of them a rare hash is counted with common ones, which would connect everything.
     """
     windows = [np.arange(*run) for run in runs_of(costs, memory)]
     bits = max(1, (memory >> 6).bit_length())
@@ -217,7 +217,7 @@ def _perhaps_similar(  # noqa: PLR0917  (the last two are what `connected` passe
     digests: Hashes,
     pages: Integers,
 ) -> tuple[Integers, Integers]:
-    """Return pairs of sets with a common digest that connect all that can be similar.
+    """Return pairs of sets with a common digest that connect all possibly similar sets.
 
     `largest` is the size of each set's largest partner.
     """
@@ -257,7 +257,7 @@ def connected(
 
 
 def runs_of(costs: Integers, most: int) -> list[tuple[int, int]]:
-    """Return runs of items, from one place to another: of one item, or of at most `most` cost."""
+    """Return runs of items as (start, stop): of one item, or with a cost of at most `most`."""
     edges, held = [0], 0
     for at, cost in enumerate(costs.tolist()):
         if held and held + cost > most:
@@ -283,8 +283,8 @@ def join_sets(
 ) -> SimilarPairs:
     """Return the similar pairs of some sets, or of two collections, the second from `boundary` on.
 
-    `how` is as in `self_join`. It takes some 100 bytes of memory a hash. Where `memory`, in bytes,
-    is too small for all, sets are joined in groups that have no similar pair between them.
+    `how` is as in `self_join`. It takes some 100 bytes of memory a hash. If `memory`, in bytes, is
+    too small for all, sets are joined in groups without similar pairs between the groups.
     """
     opened = open_measure(measure, threshold)
     if how.get("algorithm", "bitmap") != "bitmap":
@@ -324,7 +324,7 @@ def joined(
     both, boundary = (one, None) if other is None else (np.append(one, other), len(one))
     find = partial(self_join, sets.token_sets(both), *measured, boundary=boundary, **how)
     for number, pairs in enumerate(work(partial, shares, _of_share, find)):
-        stats = replace(pairs.stats, sets=0) if number else pairs.stats  # all shares have them
+        stats = replace(pairs.stats, sets=0) if number else pairs.stats  # the same for all shares
         j = (one if other is None else other)[pairs.j]
         yield replace(pairs, i=one[pairs.i], j=j, stats=stats)
 
@@ -337,12 +337,12 @@ def parts_of(
     boundary: int | None = None,
     directed: bool = False,
 ) -> Iterator[tuple[Integers, Integers | None]]:
-    """Yield what is joined at once: some documents of a group, perhaps with some others of it.
+    """Yield documents that are joined at once: some of a group, perhaps with others of the group.
 
-    `costs` is the bytes that each document takes, `memory` those to work in. A group that takes
-    more is divided into runs, and each run is joined with itself and each other one; for a join
-    that is `directed`, both ways. The second of two collections begins at `boundary`, and each run
-    of the first one is joined with those of the second one.
+    `costs` has the bytes that each document takes, `memory` the bytes to work in. A group that
+    takes more is divided into runs, and each run is joined with itself and each other run; if the
+    join is `directed`, both ways. If there are two collections, the second begins at `boundary`,
+    and each run of the first is joined with the runs of the second.
     """
     for numbers in groups:
         own = costs[numbers]

@@ -1,11 +1,11 @@
 """All near-duplicate pairs of one collection, or of a new one and an existing one; files of pairs.
 
 The result is exact, and memory is bounded: blocks of one collection are the queries
-(`scrapy_neardup.tables.batchsearch`), and the other collection streams past them, part by part.
+(`scrapy_neardup.tables.batchsearch`), and the other collection is scanned part by part.
 
-Equal fingerprints explode: a login wall crawled 100,000 times makes five billion pairs. A job
-stops at `max_pairs`, or it *groups* equals: the first represents the others of its block, and a
-pair at distance 0 connects each of them with it. That is linear, and connects the same pages.
+Equal fingerprints make many pairs: a login wall crawled 100,000 times makes five billion. A job
+stops at `max_pairs`, or it *groups* equal ones: the first represents the others of its block, and
+a pair at distance 0 connects each with it. These few pairs connect the same pages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_PAIRS = 100_000_000
 class Found(NamedTuple):
     """The pairs of one part, sorted by `b`, then `a`: rows, int64, and distances, uint8.
 
-    Of one collection a < b; of two, `a` is in the new one. `scanned` is the number of rows
+    In one collection a < b; with two, `a` is in the new one. `scanned` is the number of rows
     compared.
     """
 
@@ -157,7 +157,7 @@ class _Block:
             yield from self._search.expand(near, below=scanned)
             return
         rows = self._search.first_rows[near.queries]
-        # A later one of equals is tied to the first, which alone has other neighbours.
+        # A later one of equal rows is paired only with the first, which has the other neighbours.
         inside = scanned < len(self._is_first)
         later = inside & ~self._is_first[np.where(inside, scanned, 0)]
         kept = (scanned > rows) & (~later | (near.distances == 0))
@@ -176,7 +176,7 @@ def on_cluster(work: Cluster, job: PairJob) -> PairJob:
     """Return `job` for the workers of a cluster, all of which can read its files.
 
     Of two collections the smaller one is held in tables (Abedjan and Flach's formulation). The
-    pairs are those of one machine; with ``group_equal`` others that connect the same rows.
+    pairs are those of one machine; with ``group_equal`` other pairs connect the same rows.
     """
     if job.existing is not None and len(job.collection) > len(job.existing):
         job = replace(job, collection=job.existing, existing=job.collection, turned=True)

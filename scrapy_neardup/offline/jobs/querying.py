@@ -42,13 +42,13 @@ def nearest(
     min_resemblance: float = LEAST,
     memory: int = 1 << 30,
 ) -> list[list[tuple[str, float]]]:
-    """Return for each text that is asked for the `documents` that it resembles most.
+    """Return for each queried text the `documents` that it resembles most.
 
-    Documents have a name and a text. Up to `top` come as name and resemblance, from
-    `min_resemblance` to 1, nearest and earliest first. A text without words resembles none. The
-    result is exact: all shingles are compared. Documents are read once, as many at a time as
-    `memory` (bytes) has room for; the texts asked for take 8 bytes a word. O(n log n) for n words
-    of the documents, and for each text O(its words * log n) and what it shares with them.
+    Documents have a name and a text. Up to `top` are returned as name and resemblance, from
+    `min_resemblance` to 1, the nearest and earliest first. A text without words resembles none.
+    The result is exact: all shingles are compared. Documents are read once, as many at a time as
+    `memory` (bytes) has room for; the queried texts take 8 bytes a word. O(n log n) for n words of
+    the documents, and for each text O(its words * log n) and what it shares with them.
 
     >>> nearest(["one two three four five"], [("a", "one two three four five"), ("b", "six")])
     [[('a', 1.0)]]
@@ -129,7 +129,7 @@ class PackedQueries:
             raise InputError(f"{page.page}: can't be searched for: {asked.reason}")
         assert isinstance(asked, AnalysedPage)  # noqa: S101  (for the type checker)
         index = self._index
-        # Of a million copies of a page some are enough.
+        # A few of a million copies of a page are enough.
         most = top if min_resemblance is None else max(top, _COMPARED)
         rows = {
             row: distance

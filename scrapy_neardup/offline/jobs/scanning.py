@@ -36,7 +36,7 @@ Analysed = tuple[str, Page | Verdict]
 def contents(
     records: Iterable[FoundPage], extract: Callable[[HtmlElement], T], of_text: Callable[[str], T]
 ) -> Iterator[tuple[FoundPage, T | Verdict]]:
-    """Yield records, each with what one of these makes of it, or why it can't be judged.
+    """Yield records, each with its content, or with the reason why it can't be judged.
 
     A long value that is the same object as an earlier one isn't read again.
     """
@@ -132,7 +132,7 @@ def in_parts(
 def _reading(
     columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Callable[[Portion], Iterator[Any]]:
-    """Return what reads a part of a corpus, in the process that handles its records."""
+    """Return the function that reads a part of a corpus in the process that handles it."""
     do = start(*arguments)
 
     def read(part: Portion) -> Iterator[Any]:
@@ -151,7 +151,7 @@ async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
 
 
 MAX_CAPTURES: Final = 512
-"""Number of pages within which a second capture of one URL is of the same crawl."""
+"""Number of pages within which a second capture of one URL belongs to the same crawl."""
 _HELD_TOKENS: Final = 1 << 22
 """Maximum number of tokens of these pages, some 25 bytes each."""
 

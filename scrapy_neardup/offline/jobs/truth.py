@@ -73,7 +73,7 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
 
 
 def _blocks(text: str, omitted: Iterable[object]) -> list[Block]:
-    """Return a block for each form, as an audit doesn't have the places of lines in a page."""
+    """Return a block for each form, because an audit doesn't have the order of lines in a page."""
     parts: dict[Form, list[str]] = {Form.CONTENT: []}
     end = 0
     for part in omitted:
@@ -94,8 +94,7 @@ DUPLICATE, LOST = 0.9, 0.8
 page is lost."""
 
 _SHARE, _PAGES = 0.7, 10
-"""Minimum share of a folder's kept pages, and minimum number of them, that a line of its template
-is on."""
+"""Minimum share and minimum number of a folder's kept pages that have a line of its template."""
 
 _MARK = np.zeros(1, np.uint64)
 """The word that represents a line of a template."""
@@ -126,7 +125,7 @@ class Truth:
 
     @property
     def groups(self) -> NDArray[np.int64]:
-        """The first page of each page's group, int64: those that their nearest ones connect."""
+        """The first page of each page's group, int64; a page is grouped with its nearest one."""
         (pages,) = np.nonzero(self.nearest >= 0)
         return cluster(pages, self.nearest[pages], len(self.nearest))
 
@@ -152,7 +151,7 @@ class Texts:
         self._pages.append((np.array(lines, np.uint64), counts, named, tokens))
 
     def learn_template(self, kept: NDArray[np.bool_]) -> None:
-        """Learn the lines of templates from the `kept` pages, shape (n,): copies share content."""
+        """Learn the lines of templates from the `kept` pages, (n,), as copies share content."""
         for members in self._folders.values():
             pages = [number for number in members if kept[number]]
             if len(pages) < _PAGES:
@@ -163,7 +162,7 @@ class Texts:
             self._template.update(names[counts >= least].tolist())
 
     def shingles(self, number: int) -> Hashes:
-        """Return the distinct shingles of a page, shape (n,), with one word a template's line.
+        """Return the distinct shingles of a page, shape (n,); a template's line is one word.
 
         A page with almost no other text equals only pages with all of its words.
         """
@@ -207,7 +206,7 @@ def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> 
         shares = 1 + (len(one) + (0 if other is None else len(other))) ** 2 // _PAIRS
         numbered = [(share, shares) for share in range(shares)]
         for pairs in joined(sets, one, other, numbered, ALONE, LOST):
-            order = np.lexsort((-pairs.i, pairs.values))  # the last of a page is its best
+            order = np.lexsort((-pairs.i, pairs.values))  # the last pair of a page is its best
             last = np.full(len(texts), -1)
             last[pairs.j[order]] = order
             (found,) = np.nonzero(last >= 0)

@@ -49,7 +49,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share, with the interval that contains that of all such pages in 95 of 100 collections."""
+    """A share, with the interval that contains the true share in 95 of 100 collections."""
 
     value: float
     low: float
@@ -61,9 +61,9 @@ class Outcome:
     """The effect of a configuration on a collection.
 
     `precision` is the share of drops that are right, `recall` that of duplicates that are dropped,
-    `lost` the number of drops whose content is lost. `matches` (n,) int64: the page that each is
-    dropped for, -1 for those that aren't, -2 where it isn't known. `differences`: number of a page
-    -> how those dropped for it differ, where that is little.
+    `lost` the number of drops whose content is lost. `matches` (n,) int64: the page that each page
+    repeats, -1 if it isn't dropped, -2 if unknown. `differences`: number of a page -> how the
+    pages dropped for it differ, if they differ little.
     """
 
     configuration: Configuration
@@ -192,12 +192,12 @@ async def _judged(
             store = open_store(
                 "memory:",
                 max_distance=parameters.max_distance,
-                expected_pages=100_000,  # more take longer
+                expected_pages=100_000,  # more of them take longer
                 schema=parameters.schema(),
                 matching=parameters.matching,
             )
             detector = Detector(Analyser(parameters), await stack.enter_async_context(store))
-            # Where these are the same, so is the `Page` that is made of a page.
+            # If these are equal, so is the `Page` that is made of a page.
             confirmed = Parameters().min_resemblance if parameters.min_resemblance else 0
             read_as = replace(
                 parameters, titles="learn", max_distance=0, min_resemblance=confirmed
@@ -216,7 +216,7 @@ async def _judged(
                 for run, detector in alike:
                     run.add(page, text, await judge(analysed, detector))
             progress(len(names), "pages judged")
-            await asyncio.sleep(0)  # where an interrupt ends it: a store in memory never waits
+            await asyncio.sleep(0)  # an interrupt ends it here: a store in memory never waits
     return names
 
 

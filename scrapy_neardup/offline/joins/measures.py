@@ -61,10 +61,10 @@ class Measure:
     """A similarity with its threshold, as the overlap that a pair of sizes requires.
 
     Sizes are numbers of distinct tokens, at least 1. `smallest_partner` is the least size of a set
-    that can be similar to one that is no smaller; of a directed measure (containment of x in y),
-    of one that can contain it. `required` is the least overlap with which sets of sizes x, y are
-    similar, ints or int64 arrays, `value_many` the similarity, float64, by overlap, x and y.
-    `rule` is for compiled code; None where its numbers are too large.
+    that can be similar to a set that isn't smaller, or that can contain it if the measure is
+    directed (containment of x in y). `required` is the least overlap with which sets of sizes x, y
+    are similar, ints or int64 arrays, `value_many` the similarity, float64, by overlap, x and y.
+    `rule` is for compiled code; None if its numbers are too large.
     """
 
     smallest_partner: Callable[[int], int]
@@ -103,7 +103,7 @@ def cosine(threshold: float | Fraction) -> Measure:
     p, q = exact_share("cosine", threshold).as_integer_ratio()
 
     def required(x: Any, y: Any) -> Any:
-        # o >= p/q * sqrt(x * y) just where o * o >= p * p * x * y / (q * q).
+        # o >= p/q * sqrt(x * y) if and only if o * o >= p * p * x * y / (q * q).
         if isinstance(x, int):
             return isqrt(-(-p * p * x * y // (q * q)) - 1) + 1
         # There are few products; multiplied by p * p they only fit into Python's integers.
@@ -140,7 +140,7 @@ def overlap(threshold: float | Fraction) -> Measure:
 def hamming(distance: float | Fraction) -> Measure:
     """Return the number of tokens that only one set has, at most `distance` (section 2.1).
 
-    Sets without a common token are as close if they have so few of them: the caller adds these.
+    Sets without a common token may be as close if they are small: the caller adds these.
     """
     most = min(whole_number("the Hamming distance", distance, least=0), UNREACHABLE)
     return Measure(

@@ -1,4 +1,4 @@
-"""Joins, set by set: as the compiled one does it, and All-Pairs, PPJoin, PPJoin+ as published.
+"""Joins, set by set: like the compiled code, and All-Pairs, PPJoin, PPJoin+ as published.
 
 Bayardo, Ma & Srikant, "Scaling up all pairs similarity search", WWW 2007; Xiao, Wang, Lin & Yu,
 "Efficient similarity joins for near duplicate detection", WWW 2008: algorithm 1 (`similar`), 2
@@ -22,7 +22,7 @@ from scrapy_neardup.offline.joins.tokensets import TokenSets
 
 Filters = Literal["bitmap", "all-pairs", "ppjoin", "ppjoin+"]
 Sides = NDArray[np.bool_] | None
-"""A bool for each set; None where sets aren't told apart."""
+"""A bool for each set; None for a join of one collection."""
 Pairs = tuple[Integers, Integers, Integers]
 """Numbers of two sets, and their overlap; of one shape."""
 InvertedLists = defaultdict[int, deque[tuple[int, int]]]
@@ -59,27 +59,27 @@ def similar(
 ) -> Pairs:
     """Find all similar pairs: numbers of sets, in increasing size, with x > y; and their overlaps.
 
-    With `side`, a bool for each set, only pairs of a False and a True one count; of all sets only
-    those that are `mine`, (sets,) bool, look for partners; `stats` is added to. ``"all-pairs"``
-    filters by sizes and prefixes, ``"ppjoin"`` by positions, too, ``"ppjoin+"`` also by suffixes,
-    which are halved `max_depth` times.
+    With `side`, a bool for each set, only pairs of a False and a True one count. Only the sets
+    that are `mine`, (sets,) bool, look for partners. `stats` is added to. ``"all-pairs"`` filters
+    by sizes and prefixes, ``"ppjoin"`` also by positions, ``"ppjoin+"`` also by suffixes, which
+    are halved `max_depth` times.
 
-    ``"bitmap"`` judges a pair where it first meets, at the largest bound that it will ever have:
-    by positions (PPJoin), and by bitmaps (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact
-    set similarity joins with bitwise operations", Information Systems 88, 2020). Each token of a
-    set flips one of 64 bits, so two sets differ in at least as many tokens as their bitmaps do in
-    bits: what PPJoin+'s suffix filter bounds, with a popcount instead of a search.
+    ``"bitmap"`` checks a pair once, when its first common token is found: by positions (PPJoin),
+    and by bitmaps (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact set similarity joins
+    with bitwise operations", Information Systems 88, 2020). Each token of a set flips one of 64
+    bits, so two sets differ in at least as many tokens as their bitmaps do in bits: what PPJoin+'s
+    suffix filter bounds, with a popcount instead of a search.
 
-    With a direction, of a set x and one that contains it, y, either may be the larger one; of two
-    sides x is on the False one. If a share t of the tokens of x is in y, at least ``o = ceil(t *
-    |x|)`` are in both, so one of the ``|x| - o + 1`` rarest of x is anywhere in y (Xiao et al.
-    2008, lemma 1, for one side). Sizes bound y from below only: ``|y| >= o``.
+    If the measure has a direction, y contains x, and either may be larger; with two sides, x is on
+    the False one. If a share t of the tokens of x is in y, at least ``o = ceil(t * |x|)`` are in
+    both, so one of the ``|x| - o + 1`` rarest tokens of x is anywhere in y (Xiao et al. 2008,
+    lemma 1, for one side). Sizes only give a lower bound: ``|y| >= o``.
     """
     rows = [sets.row(number).tolist() for number in range(len(sets))]
     sides = [0] * len(rows) if side is None else side.astype(int).tolist()
     bitmaps = [*map(_bitmap, rows)] if filters == "bitmap" else [0] * len(rows)
     bound = partial(_difference_bound, max_depth=max_depth) if filters == "ppjoin+" else None
-    # A pair is checked while it has shared fewer tokens: never, at first, or each time.
+    # A pair is checked while it has shared fewer tokens than this: never, once, or each time.
     checked = {"all-pairs": 0, "bitmap": 1}.get(filters, sets.sizes.max(initial=0))
     lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
     results: list[tuple[int, int, int]] = []
@@ -102,7 +102,7 @@ def similar(
                 if before < checked:
                     other = rows[y]
                     required = measure.required(size, len(other))
-                    most = size + len(other) - 2 * required  # tokens that one of them has alone
+                    most = size + len(other) - 2 * required  # tokens that only one of them has
                     if (
                         before + min(size - i, len(other) - j) < required
                         or (bitmaps[x] ^ bitmaps[y]).bit_count() > most
@@ -180,7 +180,7 @@ def symmetric_difference_bound(
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference
     of their lengths. It is searched for in a window of `x`, outside of which the bound would
-    exceed `most`. Where it reaches over an end of `x`, the token may well fall beyond that end.
+    exceed `most`. If the window extends beyond an end of `x`, so may the token's place.
     """
     gap = abs(len(x) - len(y))
     if depth > max_depth or gap > most or not x or not y:

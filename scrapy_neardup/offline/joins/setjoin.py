@@ -101,8 +101,8 @@ _compiled = agreeing("joins", _example, "joins.Join")
 class SimilarPairs:
     """Similar pairs, sorted by `i`, then `j`: numbers of sets, int64; in a self-join ``i < j``.
 
-    `values` are those of the measure, float64. By containment, set i is contained in set j, and of
-    equal sets each in the other.
+    `values` are those of the measure, float64. For containment, set i is contained in set j; two
+    equal sets contain each other.
     """
 
     i: Integers
@@ -132,16 +132,15 @@ def self_join(
     """Find all similar pairs within a collection.
 
     `sets` are what `encode` or `shingles` returned, or iterables of hashable tokens; an empty one
-    is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of
-    tokens, for ``hamming`` the largest number of tokens that one of two sets has alone; a pair at
-    exactly the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
+    is similar to none. `threshold` is above 0 and at most 1, for ``overlap`` a number of tokens,
+    for ``hamming`` the largest number of tokens that only one of two sets has; a pair with exactly
+    the threshold counts: 0.8 is read as four fifths. `measure` is one of `MEASURES`;
     ``"containment"`` is the share of the tokens of one set that is in another (Broder 1997,
-    section 2). All algorithms find the same pairs: ``"bitmap"`` is the fast one, the others are
-    those of the papers, to compare candidates, and know no containment; ``"ppjoin+"`` halves
-    suffixes `max_depth` times. `share` is the part of the work to be done by ``"bitmap"``
-    (`Share`). With a `boundary` only pairs of a set before it and one from it on count, and `j` is
-    counted from it. An argument out of range, or a set that is a string, is a
-    `ConfigurationError`.
+    section 2). All algorithms find the same pairs. ``"bitmap"`` is fast; the others are those of
+    the papers, to compare candidates, and don't find containment; ``"ppjoin+"`` halves suffixes
+    `max_depth` times. `share` is the part of the work to be done by ``"bitmap"`` (`Share`). With a
+    `boundary` only pairs of a set before it and a set from it on count, and `j` starts there. An
+    argument out of range, or a set that is a string, is a `ConfigurationError`.
 
     >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
     >>> pairs.i, pairs.j, pairs.values
@@ -191,7 +190,7 @@ def _small(
 ) -> tuple[Integers, Integers, Integers]:
     """Return a share of the pairs of sets with sizes of at most `most` in all, and overlaps.
 
-    They may have no common token, by which all others are found. O(pairs * `most`).
+    They may have no common token, by which other pairs are found. O(pairs * `most`).
     """
     sizes = sets.sizes
     few = np.flatnonzero((sizes > 0) & (sizes < most))

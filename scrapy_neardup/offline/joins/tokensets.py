@@ -89,7 +89,7 @@ def shingles(
     ids = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64)
     lengths, bound = np.array(sizes, np.int64), len(numbers)
     is_short = (lengths > 0) & (lengths < size)
-    if is_short.any():  # filled up with a token of no document
+    if is_short.any():  # filled up with a token that no document has
         padded = _offsets(np.where(is_short, size, lengths))
         filled = np.full(padded[-1], bound, np.int64)
         filled[ranges(padded[:-1], lengths)] = ids
@@ -138,8 +138,8 @@ def _windows(
 ) -> tuple[Integers, Integers, Integers]:
     """Return a code for each run of `size` ids within a row, and the rows' offsets and numbers.
 
-    Equal codes mean equal runs: ids are digits of a number, which is replaced by its rank
-    among all where another digit would not fit into 64 bits.
+    Equal codes mean equal runs: ids are digits of a number. If another digit wouldn't fit into 64
+    bits, the number is replaced by its rank among all.
     """
     lengths = np.diff(indptr)
     counts = np.maximum(lengths - (size - 1), 0)
@@ -158,7 +158,7 @@ def _build(
     codes: Integers | NDArray[np.uint64], indptr: Integers, rows: Integers, *, multiset: bool
 ) -> TokenSets:
     """Number codes by document frequency and sort them within their rows."""
-    # Equal codes stay in the order of their rows, unless each row has a hash but once.
+    # Equal codes stay in the order of their rows, unless each row has a hash only once.
     order = np.argsort(codes, kind=None if codes.dtype == np.uint64 else "stable")
     codes, rows = codes[order], rows[order]
     new_code = first_of_each(codes)

@@ -44,7 +44,7 @@ ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:
     """Return `file`, or its decompressed content if it is compressed."""
-    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
+    # A pipe can't be read twice; a file that fsspec opens may have no peek.
     buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
     start = buffered.peek(6)
     for magic, open_ in _MAGIC.items():
@@ -53,7 +53,7 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
     if not start.startswith((_ZSTD_MAGIC, *_ZSTD_SKIPPED)):
         return buffered
     zstd, words = zstandard(), None
-    if start.startswith(_ZSTD_SKIPPED[0xD]):  # a dictionary, as some WARC files have
+    if start.startswith(_ZSTD_SKIPPED[0xD]):  # a dictionary, which some WARC files have
         words = buffered.read(int.from_bytes(buffered.read(8)[4:], "little"))
         try:
             words = zstd.ZstdDict(zstd.decompress(words) if words[:4] == _ZSTD_MAGIC else words)

@@ -158,9 +158,9 @@ class Corpus:
     """The pages of several inputs, in their order; holds all paths, and one page at a time.
 
     An input is a file of one of the `ENDINGS` or one that looks like HTML, a folder of such files,
-    the URL of either, or ``-``: JSON lines on standard input. Of a folder with HTML nothing else
-    is read (sorted by path, at any depth; files without ending that look like HTML, too); of
-    others see `documents_in`. Files may be compressed (`compression`). `skipped` is as in
+    the URL of either, or ``-``: JSON lines on standard input. If a folder has HTML, only that is
+    read (sorted by path, at any depth; also files without ending that look like HTML); for other
+    folders see `documents_in`. Files may be compressed (`compression`). `skipped` is as in
     `records_of`.
     """
 
@@ -283,7 +283,7 @@ class _Until:
 
 def _single(path: str) -> Portion:
     """Return the file at `path`, recognised by its name or its beginning."""
-    if path == "-" or files.is_pipe(path):  # it begins only once: no look ahead
+    if path == "-" or files.is_pipe(path):  # a pipe can be read only once
         return Portion((path,), "lines", None)
     size, _ = files.stamp(path)
     kind = _kind(path)
@@ -308,7 +308,7 @@ def _folder(folder: str, paths: Sequence[str]) -> list[Portion]:
 
 
 def _kind(path: str) -> str | None:
-    """Return the format of a file by its name, or if it is here by its beginning."""
+    """Return the format of a file by its name, or for a local file by its beginning."""
     if (kind := kind_of(path)) or files.is_remote(path):
         return kind
     with files.reading(path), Path(path).open("rb") as file:

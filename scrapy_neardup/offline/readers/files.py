@@ -83,13 +83,13 @@ def unicode_of(value: str | bytes) -> str:
     """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
-    if value.isascii():  # as it knows: many rows may have one text of megabytes
+    if value.isascii():  # str knows this; many rows may have one text of megabytes
         return value
     try:
         value.encode()
     except UnicodeEncodeError:
         return value.encode("utf-8", "replace").decode()
-    return value  # the same object: equal values that are one object stay one
+    return value  # the same object, so that equal values that are one object stay one
 
 
 def json_line(item: Any) -> bytes:
@@ -177,7 +177,7 @@ def is_remote(path: str) -> bool:
 
 
 def is_pipe(path: str) -> bool:
-    """Return whether `path` is something, but no file or folder, so that it's read once."""
+    """Return whether `path` exists and is neither file nor folder, so that it is read once."""
     here = Path(path)
     return not is_remote(path) and here.exists() and not (here.is_file() or here.is_dir())
 

@@ -55,10 +55,10 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Found
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
-    # HTTP headers are left to _response: warcio fails on records that hold no HTTP at all.
+    # _response reads HTTP headers, because warcio fails on records without HTTP.
     stream = _Stream(file, path)
     records = WARCIterator(stream, no_record_parse=True)
-    records.INC_RECORD = ""  # it prints a damaged record whole
+    records.INC_RECORD = ""  # its message has the whole damaged record
     number, count = -1, 0
     try:
         for number, record in enumerate(records):
@@ -76,7 +76,7 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Found
                 count += 1
                 yield page
     except ArchiveLoadFailed as error:
-        quoted = repr(error.msg[:_QUOTED])  # it quotes the file, whatever bytes that holds
+        quoted = repr(error.msg[:_QUOTED])  # the message quotes the file's bytes
         raise InputError(f"{path}: not a WARC file, or a damaged one: {quoted}") from error
     if not count:
         _log.warning("%s: none of its %d records is a page of HTML or its text", path, number + 1)

@@ -3,11 +3,10 @@
 Only the column holds the values. A slot is a 4-byte row number, so a map of ten million pages
 takes 6 bytes a page; a dict of Python ints takes more than 100.
 
-It uses open addressing with linear probing, and deletion that moves later entries back instead
-of leaving tombstones (Knuth, The Art of Computer Programming, volume 3, section 6.4,
-algorithms L and R). The table is cut into 256 shards that grow one by one, each by a quarter. So
-no insertion waits for ten million others to be moved, and with many pages at most 40 % of the
-slots are empty.
+It uses open addressing with linear probing, and deletion that moves later entries back instead of
+leaving tombstones (Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithms L and
+R). The table is cut into 256 shards that grow one by one, each by a quarter. So no insertion waits
+for ten million others to be moved, and with many pages at most 40 % of the slots are empty.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ don't keep others waiting too long."""
 _MIN_CALLS = 4
 """Minimum number of calls in a request that is sent while another one is under way."""
 _UNDER_WAY = 2
-"""Maximum number of requests under way: one is executed while the replies of the other are
-read."""
+"""Maximum number of requests under way: one is executed while replies of the other are read."""
 _SLOW = 0.05
 """Seconds after which a request under way no longer delays others: otherwise calls after a slow
 reply would wait for two replies."""
@@ -101,8 +100,7 @@ class Calls:
             pool = client.connection_pool
             self._most_requests = max(_UNDER_WAY, min(MAX_UNDER_WAY, pool.max_connections - 1))
             # Seconds for a whole request. redis-py limits each write and each read separately,
-            # which takes almost as much of the crawler's time as everything else that a command
-            # costs.
+            # which takes almost as much of the crawler's time as the rest of a command.
             self._patience = pool.connection_kwargs["socket_timeout"]
             pool.connection_kwargs["socket_timeout"] = None
         self._waiting: dict[str, list[Call]] = defaultdict(list)

@@ -25,8 +25,7 @@ from scrapy_neardup.stores.redis.namespace import DIGEST, counts
 _BATCH = 500
 """Keys in one pipeline."""
 _MEASURED = 20_000
-"""Number of keys up to which each is measured; of as many more every second one, then every
-third."""
+"""Number of keys of which each is measured; of the next as many every second, then every third."""
 _SAMPLES = 20
 """Entries of a hash or sorted set that MEMORY USAGE looks at."""
 KEY = re.compile(

@@ -30,8 +30,7 @@ _SWEPT = 256
 and further scripts withdraw sixteen each."""
 
 _REMEMBERED = 65_536
-"""Maximum number of entries that a crawler remembers as withdrawn or unsure; the last ones
-stay."""
+"""Maximum number of entries remembered as withdrawn, or as unsure; the last ones stay."""
 
 _NOTHING = bytes(12)
 

@@ -41,7 +41,7 @@ _DAMAGE: Final = frozenset(
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
         sqlite3.SQLITE_FORMAT,
-        sqlite3.SQLITE_ERROR,  # our statements have no errors: a table is missing
+        sqlite3.SQLITE_ERROR,  # a table is missing, because our statements have no errors
         sqlite3.SQLITE_MISMATCH,
     }
 )
@@ -119,7 +119,7 @@ def opening(path: Path) -> Iterator[None]:
         if code in _DAMAGE:
             raise damaged(path, str(error)) from error
         raise StoreError(unusable(path, error)) from error
-    except UnicodeDecodeError as error:  # of a message in which SQLite quotes the file
+    except UnicodeDecodeError as error:  # for a message in which SQLite quotes the file
         raise damaged(path, str(error)) from error
     except OSError as error:
         raise StoreError(unusable(path, error)) from error

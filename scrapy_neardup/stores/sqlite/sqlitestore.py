@@ -60,10 +60,10 @@ class WriteBehind(Keeper):
         self._thread = thread
         self._record = record
         self._loop = asyncio.get_running_loop()
-        # Row -> whether it is written, or else deleted; topic and member -> what was posted.
+        # Row -> whether it is written or deleted; topic and member -> the last posted value.
         self._due: dict[int | tuple[str, str], bool | Notice] = {}
-        self._since = 0.0  # when the first of them was noted
-        self._urls: dict[int, str | None] = {}  # of entries that the file doesn't have
+        self._since = 0.0  # time when the first change was noted
+        self._urls: dict[int, str | None] = {}  # URLs of entries that the file doesn't have
         self._urls_being_written: dict[int, str | None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._transaction: asyncio.Task[None] | None = None
@@ -71,7 +71,7 @@ class WriteBehind(Keeper):
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes: nothing, as URLs are in the file."""
+        """Memory in bytes: nothing, because URLs are in the file."""
         return 0
 
     def hold(self, row: int, url: str | None) -> None:
@@ -86,7 +86,7 @@ class WriteBehind(Keeper):
         """Note that the entry at `row` must be deleted."""
         is_new = row in self._urls
         self._urls.pop(row, None)
-        # The file has nothing of a new entry, but may have the one before it in this row.
+        # The file doesn't have a new entry, but may have the row's previous one.
         if not is_new or row in self._due:
             self._note(row, False)
 
@@ -102,7 +102,7 @@ class WriteBehind(Keeper):
         try:
             return await self._run(self._file.url, row, page_id)
         except StoreError:
-            return None  # the verdict stands without it
+            return None  # the verdict doesn't need it
 
     async def settle(self) -> None:
         """Wait for a transaction if one is due.
@@ -172,7 +172,7 @@ class WriteBehind(Keeper):
         except Exception as error:  # noqa: BLE001  (whatever it is: nothing due is lost)
             self._failure = error
             self._since = self._loop.time()
-            # What happened meanwhile is newer.
+            # Changes noted meanwhile are newer.
             self._urls = {**self._urls_being_written, **self._urls}
             for what in self._due:
                 due.pop(what, None)

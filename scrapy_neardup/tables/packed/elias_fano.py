@@ -41,9 +41,8 @@ _IDENTITY = Permutation(range(63, -1, -1))
 class EliasFano:
     """A compressed table: sorted, distinct values of 64 bits, decoded on demand.
 
-    Every method raises `InputError` if the bytes that it reads are damaged.
-    Its parts are ``low``, the unchanged low bits, ``high``, the high bits in unary, and ``ranks``,
-    the directory.
+    Every method raises `InputError` if the bytes that it reads are damaged. Its parts are ``low``,
+    the unchanged low bits, ``high``, the high bits in unary, and ``ranks``, the directory.
     """
 
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:

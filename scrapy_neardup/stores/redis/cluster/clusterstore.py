@@ -255,9 +255,8 @@ class RedisClusterStore(RedisStore):
 class PartitionedStore(RedisStore):
     """Fingerprints in a Redis Cluster whose pages are compared within a host or a domain.
 
-    All pages of a scope have one home, so a script there sees all pages that a page may repeat.
-    Each page is judged as on one Redis. A host is as fast as one master; hosts are spread over
-    all.
+    All pages of a scope have one home, so a script there sees all pages that a page may repeat, as
+    on one Redis. A host is as fast as one master; hosts are spread over all.
     """
 
     calls_class = ClusterCalls

@@ -1,5 +1,5 @@
--- See which attempts and entries a bucket lists near a key, or under a feature; list an attempt, or take one out.
--- Atomic: of two attempts that are listed in a bucket the later one is told of the earlier one.
+-- Return the attempts and entries that a bucket lists near a key, or under a feature; list an attempt, or remove it.
+-- Atomic: if a bucket lists two attempts, the later one gets the name of the earlier one.
 --
 -- KEYS: the bucket   ARGV: 'look', 'add' or 'leave'; key 8, or end of the feature 3; limit (bits); name of the
 --   attempt, page id 8 and stamp 4; maximum number of entries of a bucket

@@ -1,10 +1,10 @@
--- Find what each page may repeat; add the page if that is nothing but what was refused (stores/base.py).
+-- Find the entries that each page may repeat; add the page if all of them were refused (stores/base.py).
 -- Atomic: a page is added only in a step in which all of its candidates have been refused.
 -- ARGV: constants of their home (JSON, times in ms); for each page its record, and a string: maximum distance in bits;
---   number of its buckets that list it; id 8; behind their length 2 each, buckets in tables, 4 each, its own first, and of
---   features bucket 5 and end 3; names (id 8, stamp 4) of what it refused, first what it was counted for, or any 12 bytes.
--- Reply: for each page the length 4 and 'n' and the old record of its id; 'o' a bucket is full; or 'q', how many
---   pages repeat the candidate, 4, or 0: not counted; and of each one the length of the record 4, id 8, record.
+--   number of its buckets that list it; id 8; each after its length 2: buckets in tables, 4 each, its own first; for
+--   each feature bucket 5 and end 3; names (id 8, stamp 4) of refused entries, first the one counted for, or any 12 bytes.
+-- Reply: for each page the length 4 and 'n' and the old record of its id; 'o' if a bucket is full; or 'q', how many
+--   pages repeat the candidate, 4, or 0 if not counted; and for each candidate length of the record 4, id 8, record.
 local call, sub, byte, find, pack, xor = redis.call, string.sub, string.byte, string.find, struct.pack, bit.bxor
 local C, reply, sums = cjson.decode(ARGV[1]), {}, {}
 local PAGE, PENDING, SEEN = C.prefix .. 'page:', C.prefix .. 'pending', C.prefix .. 'seen'
@@ -55,7 +55,7 @@ local function judge(record, page)
     local list = lists[n] or ''
     for at = 1, #list, 16 do
       local l, m, o, p, q, r, s, t = byte(list, at, at + 7)
-      -- Where no more than three bits differ, a byte of each half is equal.
+      -- If at most three bits differ, a byte of each half is equal.
       if limit > 3 or (a == l or b == m or c == o or d == p) and (e == q or f == r or g == s or h == t) then
         local away = ONES[xor(a, l)] + ONES[xor(b, m)] + ONES[xor(c, o)] + ONES[xor(d, p)]
           + ONES[xor(e, q)] + ONES[xor(f, r)] + ONES[xor(g, s)] + ONES[xor(h, t)]

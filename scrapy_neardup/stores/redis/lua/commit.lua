@@ -2,7 +2,7 @@
 -- Atomic: an attempt is either undecided, or added, or gone.
 --
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each page id 8; stamp 4
--- Reply: for each page the length 4 and 'g', it is gone; or 'k', it is added, and its old record
+-- Reply: for each page the length 4 and 'g' if it is gone; or 'k' if it is added, and its old record
 local call, time, C, replies = redis.call, redis.call('TIME'), cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 local P, now = C.prefix, time[1] * 1000 + math.floor(time[2] / 1000)

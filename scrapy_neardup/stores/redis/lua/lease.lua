@@ -1,5 +1,5 @@
--- Renew the leases of pending entries, as their crawler lives, or make them final, as their pages are processed.
--- Atomic: what was confirmed or has ended isn't pending again; another content's lease stays.
+-- Renew the leases of pending entries while their crawler lives, or make them final when their pages are processed.
+-- Atomic: an entry that was confirmed or has ended isn't pending again; another content's lease stays.
 --
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8; stamp 4;
 --   'renew' or 'confirm'.

@@ -1,8 +1,8 @@
--- Name entries of a home that are over: their lease has lapsed, or no page met them for the retention.
--- Atomic: nothing is changed; withdraw.lua looks again before it removes one.
+-- Return entries of a home that are over: their lease has lapsed, or no page has met them for the retention.
+-- Atomic: nothing is changed; withdraw.lua checks again before it removes one.
 --
 -- ARGV: the constants of the home (JSON), times in milliseconds; maximum number of each kind
--- Reply: the length 4; then of each entry the length of its record 4, page id 8, record
+-- Reply: the length 4; then for each entry length of its record 4, page id 8, record
 local call, time, C, found = redis.call, redis.call('TIME'), cjson.decode(ARGV[1]), {}
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for name, before in pairs({ pending = now, seen = now - C.retention }) do

@@ -1,10 +1,10 @@
--- See what has become of attempts, or of pages' entries; count a page for an entry, and start the entry's time anew.
--- Atomic: what is gone never comes back, as an attempt is written before it is listed anywhere; and a page is
---   counted only for an entry whose content is the one that it was compared with.
+-- Return the states of attempts, or of pages' entries; count a page for an entry, and restart the entry's time.
+-- Atomic: a gone attempt never comes back, because it is written before it is listed anywhere; and a page is
+--   counted only for an entry that still has the content with which it was compared.
 --
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each page id 8; stamp 4,
---   or '' for whichever entry the page has; '' to look, else how many pages to count, 1 or 0 (its own)
--- Reply: for each the length 4 and 'g', gone; or 'u', undecided, and its record; or 'k', added, and its record, or
+--   or '' for any entry of the page; '' to look, otherwise the number of pages to count, 1 or 0 (its own)
+-- Reply: for each the length 4 and 'g' if gone; 'u' if undecided, and its record; or 'k' if added, and its record, or
 --   the count 4
 local call, time, C, replies = redis.call, redis.call('TIME'), cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end

@@ -1,11 +1,11 @@
--- Remove entries, and all that leads to them.
--- Atomic: an entry goes as a whole, and only if its content and its state are those that are named.
+-- Remove entries, and their places in all buckets.
+-- Atomic: an entry is removed as a whole, and only if it has the named content and state.
 --
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8;
---   stamp 4; 'p' if it goes where it is pending, 'o' where it is over (lapsed, or not seen for the
---   retention), 'a' in any case, 'r' if no more goes than what leads to the content that it has
---   replaced; what lists it: key 8; buckets in tables, 4 each; of features bucket 5 and end 3, each.
--- Reply: for each entry the length 4 and '' if it stays, else the number of pages dropped for it, 4
+--   stamp 4; when to remove it: 'p' if it is pending, 'o' if it is over (lapsed, or not met for the
+--   retention), 'a' always; 'r' removes only the places of the content that it has replaced; then
+--   its places: key 8; buckets in tables, 4 each; for each feature bucket 5 and end 3.
+-- Reply: for each entry the length 4 and '' if it stays, otherwise the number of pages dropped for it, 4
 local call, sub, pack, C, replies = redis.call, string.sub, struct.pack, cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 local P, time = C.prefix, call('TIME')
