@@ -26,7 +26,7 @@ KERNELS: Final[dict[str, tuple[str, ...]]] = {
 def tried() -> list[str]:
     """Try each compiled function on its example; return a sentence for each that isn't used.
 
-    Raises whatever importing a module of the package does: no crawl would start, either.
+    Raises any exception of importing a module of the package; then no crawl would start, either.
     """
     for owner in sorted(owner for owners in KERNELS.values() for owner in owners):
         import_module(f"scrapy_neardup.{owner}")

@@ -145,10 +145,10 @@ class Host:
         return changes, () if found is None or is_new else found.keys
 
     def contradicted(self, page: Parts, content: int) -> Iterator[tuple[Parts | None, int]]:
-        """Yield the known pages that a new page should show by claims in force: URL and content.
+        """Yield URL and content of each known page that claims in force predicted for a new page.
 
-        `content` is the page's own. The URL was fetched, and differs in a single part if such a
-        URL is known. It is None if it has another value of the part.
+        `content` is that of the new page. A URL that differs in a single part is preferred. It is
+        None if the known page has another value of the part.
         """
         canonical, used = self.apply(page)
         spared = self._spared(page, used, content)

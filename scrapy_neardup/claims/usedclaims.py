@@ -224,7 +224,7 @@ _NAMES: Final = {
     PATH_PARAMETER: r";{what}(?:[=;/?#]|$)",
 }
 _NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
-"""``N`` in an escaped place, where it stands for a number or an id."""
+"""``N`` in an escaped place, if it represents a number or an id."""
 
 
 def _expression(part: Part, place: str, but: Sequence[str] = ()) -> str | None:

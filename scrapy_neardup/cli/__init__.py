@@ -37,7 +37,7 @@ VERBS = {
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
 _MODULES = {"try": "try_", "load": "scan", "clear": "stats", "unpack": "pack"}
-"""Verb -> its module, where that has another name."""
+"""Verb -> its module, if that has another name."""
 
 
 class Verbs(click.Group):

@@ -5,7 +5,7 @@ response::
 
     middlewares.py
         process_response         asks the session about pages that a callback is going to see
-                                 (reading.py), and waits where the verdict depends on a page whose
+                                 (reading.py), and waits if the verdict depends on a page whose
                                  callback is still running (pending.py)
         process_spider_input     counts, logs, signals (reporting.py); drops
         process_spider_output    filters what the callback yields (output.py); at its end the page

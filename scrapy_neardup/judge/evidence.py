@@ -69,9 +69,9 @@ def short_paths(
 ) -> list[int]:
     """Return the DOM path of each block, 16 bits, not 0; the low bit is the block's kind.
 
-    The first and the last block of a path get paths of their own, because a template often uses
-    the same kind of element above and below the content. In a list of links they don't, because
-    they would take the place of other paths.
+    The first and the last block of a path get other paths, because a template often uses the same
+    kind of element above and below the content. In a list of links they don't, because they would
+    take the place of other paths.
     """
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}

@@ -1,4 +1,4 @@
-"""From blocks to shingles and rows, of which evidence, features and fingerprint are made.
+"""From blocks to shingles and rows, then to evidence, features and fingerprint.
 
 The *text* of a page is everything that it shows, except elements named as boilerplate, whose words
 are a separate stream. A *row* is a block, or the cells of a table's row. Min-wise features are

@@ -82,7 +82,7 @@ class Group:
     def add(self, text: str) -> Difference | None:
         """Add a page; with the `MIN_PAGES`-th page, return how they differ, if only a little.
 
-        Returns None before and after. O(length of the text).
+        Returns None for pages before and after it. O(length of the text).
         """
         text = text[:MAX_CHARACTERS]
         if self._first is None:
@@ -112,8 +112,8 @@ class Groups:
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
         self._variants: BoundedDict[str, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
-        """Folder -> its first groups that differ in a few words, with the variants of each. Names
-        of goods stand in many URLs, so each may have a pattern of its own."""
+        """Folder -> its first groups that differ in a few words, with the variants of each. Many
+        URLs have the name of a product, so each may have another pattern."""
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.

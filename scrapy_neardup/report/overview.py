@@ -1,7 +1,7 @@
-"""The web page of a report: what a person asks first, what deserves a look, and the list of drops.
+"""The web page of a report: the counts, the drops that are worth a look, and the list of drops.
 
-All but the list is markup, which needs no script. Elements with ``data-filter`` choose what is
-listed (``assets/report.js``).
+Everything except the list is markup, which needs no script. Elements with ``data-filter`` choose
+what is listed (``assets/report.js``).
 
 The page is self-contained. It loads nothing and runs only its own script, which a content security
 policy names by its hash. Data is JSON in script elements of a type that no browser runs. ``<`` is
@@ -32,7 +32,8 @@ _SIGNS = re.compile(
     "[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-"""Controls, marks of direction and what has no width: shown by name, as they may deceive."""
+"""Controls, marks of direction and characters without width: shown by name, as they may
+deceive."""
 
 
 def page(
@@ -99,7 +100,7 @@ def address(url: str, longest: int = 90) -> str:
 
 
 def listed(items: Iterable[str], kind: str = "plain", *, folded: int | None = None) -> str:
-    """Return markup as a list; those after the first `folded` are shown when asked for."""
+    """Return markup as a list; items after the first `folded` are shown on request."""
     rows = [f"<li>{item}</li>" for item in items]
     first, rest = (rows, []) if folded is None else (rows[:folded], rows[folded:])
     whole = f'<ul class="{kind}">{"".join(first)}</ul>' if first else ""
@@ -127,7 +128,7 @@ def _hash(content: str) -> str:
 
 
 _KINDS = {REPEATED: "repeated", KEPT: "kept", UNJUDGED: "unjudged"}
-"""Outcome -> the class of what shows it, in the order of a bar."""
+"""Outcome -> the class of the elements that show it, in the order of a bar."""
 _LEGEND = (
     '<span class="key kept"></span>kept <span class="key repeated"></span>repeat another'
     ' <span class="key unjudged"></span>not judged'
@@ -195,7 +196,7 @@ def _header(report: Report) -> Iterator[str]:
 
 
 def _about(crawls: Sequence[Mapping[str, Any]]) -> str:
-    """Return with which settings and versions pages were judged: in the last crawl, if several."""
+    """Return the settings and versions with which pages were judged in the last crawl."""
     last = crawls[-1]
     names = ("spider", "bot", "preset", "store", "version", "scrapy")
     seconds = min(max(last["time"], -62_135_596_800), 253_402_300_799)  # years 1 to 9999
@@ -214,7 +215,7 @@ def _about(crawls: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _stack(numbers: Sequence[int]) -> str:
-    """Return rectangles as long as the numbers of pages by outcome, one behind the other."""
+    """Return rectangles as long as the numbers of pages by outcome, one after the other."""
     drawn, start = [], 0
     for outcome, kind in _KINDS.items():
         if numbers[outcome]:
@@ -325,7 +326,7 @@ _LOOKS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def _looks(report: Report) -> Iterator[str]:
-    """Yield what deserves a look, as the markup of items of a list."""
+    """Yield the findings that are worth a look, as the markup of items of a list."""
     summary = report.summary
     lost, changing = report.only_from_drops or (), summary.ignorable()[:_EXAMPLES]
     found: dict[str, tuple[int, str]] = {

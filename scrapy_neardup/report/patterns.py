@@ -40,7 +40,7 @@ _EXTENSION = re.compile(
 def patterns_of(urls: Iterable[str]) -> list[str]:
     """Return the pattern of each address; names in a folder with many of them become one.
 
-    O(addresses) of time; memory for each address whose numbers and ids aside differ.
+    O(addresses) of time; memory for addresses that differ in more than numbers and ids.
     """
     distinct: dict[_Address, _Address] = {}
     addresses = [distinct.setdefault(each, each) for each in map(_segments, urls)]
@@ -61,7 +61,7 @@ def patterns_of(urls: Iterable[str]) -> list[str]:
 
 
 def pattern_of(url: str) -> str:
-    """Return an address's pattern regardless of others: all folder names stay. O(length)."""
+    """Return an address's pattern without regard to other addresses: all names stay. O(length)."""
     segments, keys = _segments(url)
     return "/" + "/".join(segments) + keys
 

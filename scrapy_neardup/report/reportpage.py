@@ -188,7 +188,7 @@ EXPERIMENTS: Final[Mapping[str, str]] = {
     "probe": "request for nothing",
     "claim": "new or ended claim",
 }
-"""Kind of an experiment -> what one of them is, after a number."""
+"""Kind of an experiment -> its name, which follows a number."""
 
 ROWS = 200
 """Maximum number of listed hosts and patterns; one row sums up the others."""
@@ -221,7 +221,7 @@ UNJUDGED_PAGES: Final[Mapping[str, str]] = {
 
 
 class Report:
-    """What a report on the complete summary of the audits `sources` says.
+    """The content of a report on the complete summary of the audits `sources`.
 
     `only_from_drops` are the addresses that only dropped pages link to, if a trial has found them.
     `claims` are the claims about URLs that the crawls used. `numbers` are the listed drops,

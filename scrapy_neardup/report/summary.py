@@ -164,7 +164,7 @@ class PageLine(NamedTuple):
 
 @dataclass(slots=True)
 class Drop:
-    """A page that repeats another one, with any action."""
+    """A page that repeats another one, whatever the action."""
 
     own: PageLine
     of: str
@@ -185,11 +185,11 @@ class Summary:
     Verdicts are counted by some of their keys; equal titles are one object, because they repeat.
     `drops` are all duplicates in the order of the audit, `kept` the pages that repeat no other by
     their ids, `crawls` the first lines of crawls, `orphans` the pages dropped for one that failed
-    afterwards. `differences`: page id -> how the pages that repeat it differ, where that is
-    little. `links`: addresses that only dropped pages link to, as far as the crawl counted them.
-    `asked` are the numbers of experiments by kind. `refetched` is the number of pages that were
-    requested twice, `changing` the number of them on which a selector names what changed. `claims`
-    are the lines about claims.
+    afterwards. `differences`: page id -> how the pages that repeat it differ, if they differ
+    little. `links`: number of addresses that only dropped pages link to, as the crawl counted
+    them. `asked` are the numbers of experiments by kind. `refetched` is the number of pages that
+    were requested twice, `changing` the number of them on which a selector names what changed.
+    `claims` are the lines about claims.
     """
 
     def __init__(self) -> None:
@@ -233,9 +233,9 @@ class Summary:
                     self.changing.update({str(name)[:MAX_TITLE] for name in entry["selectors"]})
 
     def ignorable(self) -> list[tuple[str, int]]:
-        """Return selectors by class or id of what changes by itself, and on how many pages.
+        """Return selectors with a class or id of parts that change, and on how many pages they do.
 
-        Those on one page alone may be anything. Most pages first.
+        Selectors for one page only aren't reliable, and left out. Most pages first.
         """
         return [
             (selector, pages)
@@ -244,7 +244,7 @@ class Summary:
         ]
 
     def kept_of(self, drop: Drop) -> PageLine:
-        """Return the page that a drop repeats, from its own line or else from that of the drop."""
+        """Return the page that a drop repeats, from the page's line or else from the drop's."""
         return self.kept.get(drop.of_id) or PageLine(drop.of, "", "", 0, -1, 0)
 
     @cached_property

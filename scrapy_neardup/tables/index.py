@@ -102,7 +102,7 @@ class Buckets:
         return np.fromiter(map(len, self._tables[table][0]), np.intp, self._count) // _WIDTH
 
     def add(self, fingerprint: int) -> bool:
-        """Store one more copy; return False, and store nothing, where a bucket is full."""
+        """Store one more copy; return False, and store nothing, if a bucket is full."""
         word = self._word
         word[()] = fingerprint
         packed = word.tobytes()
@@ -178,9 +178,9 @@ class HammingIndex:
     """A multiset of 64-bit fingerprints, searched by Hamming distance.
 
     A query reports fingerprints within `max_distance`, k, 0 to 10 bits. The index is sized for
-    `expected` fingerprints; more make it slower, not wrong. `design` has the tables; None stands
-    for `TableDesign.online`. A bucket holds at most `max_bucket` fingerprints (None: no limit);
-    `add` refuses one that has a full bucket in any table.
+    `expected` fingerprints; more make it slower, but its answers stay exact. `design` has the
+    tables; None stands for `TableDesign.online`. A bucket holds at most `max_bucket` fingerprints
+    (None: no limit); `add` refuses one that has a full bucket in any table.
 
     Raises `ConfigurationError` if k or `expected` is out of range, or the design is for a smaller
     k, for other than 64 bits, or probes too many prefixes; any method raises it for a value that

@@ -45,7 +45,7 @@ def link_targets(root: HtmlElement, base_url: str, *, is_written: bool = False) 
     If `is_written`, return the targets of anything that looks like an address in another attribute
     or a script: in ``onclick``, ``data-href``, ``option``, ``form``.
 
-    `base_url` is where the page is; its ``<base href>`` applies. A page has no targets if its
+    `base_url` is the page's address; its ``<base href>`` applies. A page has no targets if its
     address, or its base, is longer than `MAX_BASE`; links after the first `MAX_LINKS` are left
     out. O(length), and about 5 µs for each link.
     """

@@ -87,7 +87,7 @@ def _foreign_words(body: bytes) -> int:
 
 
 def _detect(window: bytes) -> str:
-    # Imported where they are needed, which is for one page in many.
+    # Imported here, because few pages need them.
     from bs4.dammit import UnicodeDammit  # noqa: PLC0415
     from chardet import detect_all  # noqa: PLC0415
 

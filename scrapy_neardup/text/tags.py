@@ -8,7 +8,7 @@ the page's text, and is left out of the main content only. The vocabulary is wha
 generators call advertisements and the parts that reader modes leave out; it was made without
 looking at the sites of the benchmarks. It lacks ``sidebar``, which is DocBook's name for boxes
 within the text, and ``widget``, because page builders put all content into widgets. Boilerplate in
-sidebars and widgets has names of its own, or is learnt.
+sidebars and widgets has other names, too, or is learnt.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Kind(IntEnum):
     """Part of a line: it separates no words."""
     LINK = 2
     BREAK = 3
-    """Ends a line and holds nothing."""
+    """Ends a line and has no content."""
     SKIPPED = 4
     """Not shown, nor is its content."""
     IGNORED = 5

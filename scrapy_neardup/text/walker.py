@@ -122,7 +122,7 @@ class Walker:
         elif kind is _LINK:
             self._open_link(element, depth)
             self._media(element)
-        elif kind is _BREAK:  # each line is a row of its own
+        elif kind is _BREAK:  # each line is a separate row
             self._flush()
             self._joins = False
         elif not self._special(element, tag, depth, kind):

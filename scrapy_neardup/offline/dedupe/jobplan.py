@@ -23,9 +23,9 @@ PAGE_FILES = 1_000
 class Shard(NamedTuple):
     """A file of documents, or some single-document files, which are processed together.
 
-    `name` is the path of its output below the output folder, of several files that of the folder;
-    `kind` a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` are the size of each file, and a
-    value that changes when it does. Documents that are existing are only compared with.
+    `name` is the path of its output below the output folder; for several files, of their folder.
+    `kind` is a format of `corpus.ENDINGS`, or ``"pages"``; `stamps` has the size of each file, and
+    a value that changes when the file does. Existing documents are only compared with.
     """
 
     name: str
@@ -62,7 +62,7 @@ def shards_of(inputs: Sequence[str], output: str, *, existing: Sequence[str] = (
     """Return the shards of files, folders and their URLs, in order; in a folder by path.
 
     Hidden files in folders, and those whose names begin with ``_``, are skipped. No folder may
-    hold the `output`, of which it would have other files when the job is resumed.
+    hold the `output`, because it would have other files when the job is resumed.
     """
     for folder in (*inputs, *existing):
         if _whole(output).startswith(_whole(folder)):
@@ -135,9 +135,9 @@ class Task(NamedTuple):
 
 
 class ShardTurn(NamedTuple):
-    """The part of a job that one of several processes with a common output folder does.
+    """The part of a job for one of several processes with a common output folder.
 
-    `share` k of `shares` (1 to n) does its files of a step, if the step before is complete;
+    `share` k of `shares` (1 to n) handles its files of a step if the step before is complete;
     share 0 does the work between the steps.
     """
 
@@ -193,7 +193,7 @@ class Job:
             raise PausedError(f"{count} files have yet to be {step}, by --shard")
 
     def is_for_all(self) -> None:
-        """Raise a `PausedError` in a turn of some files, before work that is done once."""
+        """Raise a `PausedError` in a turn for some files, before work that is done once."""
         if self.turn and self.turn.share:
             raise PausedError("all files are read; --merge is next")
 

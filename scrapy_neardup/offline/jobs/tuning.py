@@ -1,7 +1,7 @@
 """Precision and recall of several configurations on given pages.
 
-Each configuration judges all pages in the order of the collection, as a crawl would. What it drops
-is compared with the truth (`truth`).
+Each configuration judges all pages in the order of the collection, as a crawl would. Its drops are
+compared with the truth (`truth`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The result is that of comparing every pair, with no estimate and no rounding.
 ============== =============================================================================
 `tokensets`    texts and collections -> `TokenSets`, rarest token first
 `measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
-`setjoin`      `self_join`, `join`, by compiled code where there is some
+`setjoin`      `self_join`, `join`, by compiled code if there is any
 `reference`    the same in Python, and All-Pairs, PPJoin and PPJoin+ as published
 ============== =============================================================================
 """

@@ -40,7 +40,7 @@ class JoinStats:
     sets: int = 0
     """Number of sets with at least one token."""
     hits: int = 0
-    """Number of times that a token of both prefixes matched two sets of fitting sizes."""
+    """Number of common tokens found in the prefixes of two sets whose sizes permit similarity."""
     candidates: int = 0
     """Number of pairs that passed all filters, and whose overlap was counted."""
     pairs: int = 0

@@ -40,8 +40,8 @@ def similar(
 ) -> Pairs:
     """Find all similar pairs; see `reference.similar`.
 
-    `_speed/joins.pyx`, where it was compiled, finds the same pairs in another order, with the
-    same filters and counts of hits and candidates, a hundred times as fast.
+    If `_speed/joins.pyx` was compiled, it finds the same pairs in another order, with the same
+    filters and counts of hits and candidates, a hundred times as fast.
     """
     first, step = share
     mine = np.arange(len(sets)) % step == first

@@ -37,7 +37,7 @@ _MAGIC: dict[bytes, Callable[..., Any]] = {
 """First bytes of a file -> its decompressor."""
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPED = tuple(bytes((kind, 0x2A, 0x4D, 0x18)) for kind in range(0x50, 0x60))
-"""Magic numbers of frames without data of their own, with which some writers begin."""
+"""Magic numbers of frames without data, with which some writers begin."""
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 """Extensions of compressed files."""
 

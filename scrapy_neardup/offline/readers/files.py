@@ -35,8 +35,8 @@ MAX_PAGE = 1 << 26
 class FoundPage:
     """A page of a collection, before parsing.
 
-    `page` is its name: its URL, or else its path or ``FILE:LINE``. Of `html` (bytes) and `text` it
-    has one, or neither where it is longer than `MAX_PAGE`; `content_type`, in lower case, and
+    `page` is its name: its URL, or else its path or ``FILE:LINE``. It has `html` (bytes) or
+    `text`, or neither if it is longer than `MAX_PAGE`; `content_type`, in lower case, and
     `encoding` are as its source declares them. `row` numbers its row, line or record in the file
     from 0; `id` is its value in the column of ids, `values` those of other requested columns.
     """
@@ -211,8 +211,8 @@ def stamp(path: str) -> tuple[int, str]:
 def files_of(path: str) -> tuple[str, list[str]]:
     """Return the path or full URL of a file or folder, and the files of a folder, at any depth.
 
-    The only file of a file is itself. In a folder, links to folders and what isn't a regular file,
-    such as a pipe, are left out with a warning.
+    The only file of a file is itself. In a folder, links to folders and other entries that aren't
+    regular files, such as pipes, are left out with a warning.
     """
 
     def fail(error: OSError) -> None:
@@ -329,7 +329,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def _made(temporary: Path, target: Path) -> IO[bytes]:
     """Return a new file, with the permissions of `target` if it exists."""
-    temporary.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
+    temporary.unlink(missing_ok=True)  # another user's file, or a link
     file = temporary.open("xb")
     with suppress(FileNotFoundError):
         os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
@@ -341,7 +341,7 @@ def written(target: str) -> Iterator[IO[bytes]]:
     """Yield a file at a URL, or at a path whose folder is made; see `atomic_file`."""
     if is_remote(target):
         try:
-            with opened(target, "wb") as file:  # a store of objects shows it when it is closed
+            with opened(target, "wb") as file:  # an object store shows the file when it is closed
                 yield file
         except BaseException:
             with suppress(OSError):

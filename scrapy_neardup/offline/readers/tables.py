@@ -24,7 +24,7 @@ _MAX_DATA_PAGE = 8 * MAX_PAGE
 """Maximum size of a decompressed data page or dictionary of a Parquet file, in bytes; pyarrow puts
 1,024 rows of any length into one."""
 _ROWS = 1 << 10
-"""Number of rows of a table of the package's own that are read at a time."""
+"""Number of rows read at a time from a table that this package wrote."""
 _LARGE = 1 << 21
 """Size in bytes from which a dictionary isn't expanded to rows; pyarrow's have at most half."""
 
@@ -41,7 +41,7 @@ def parquet_pages(
 ) -> Iterator[FoundPage]:
     """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
 
-    With `groups` only those of some row groups, with `rows` rows before them.
+    With `groups` only the pages of these row groups, which `rows` rows precede.
     """
     with reading_table(path):
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
@@ -193,9 +193,9 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
 
 
 def _is_large(file: IO[bytes], column: Any) -> bool:
-    """Return whether a column has values so long that they are read once, and then their numbers.
+    """Return whether a column's values are so long that they are read once, then only as numbers.
 
-    Where a dictionary grew too large, the values of other rows stand behind it, and not numbers.
+    If a dictionary grew too large, the values of further rows follow it, not numbers.
     """
     if not column.has_dictionary_page or "." in column.path_in_schema:
         return False
@@ -259,7 +259,7 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
 
 
 def _in_microseconds(column: Any) -> Any:
-    """Return a column whose times in nanoseconds, which Python's don't hold, are rounded down."""
+    """Return a column with times rounded down to microseconds, the unit of Python's times."""
     import pyarrow as pa  # noqa: PLC0415  (an extra)
     from pyarrow import types  # noqa: PLC0415
 
@@ -331,7 +331,7 @@ def _integers_of(file: IO[bytes], depth: int = 0) -> dict[int, int]:
     while first := _byte(file):
         field = field + (first >> 4) if first >> 4 else _signed(file)
         match first & 15:
-            case 1 | 2:  # true and false have no value of their own
+            case 1 | 2:  # true and false have no further bytes
                 pass
             case 3:
                 _byte(file)

@@ -32,7 +32,8 @@ _MARK = _BOM.encode()
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """First bytes of text in UTF-16."""
 _DELIMITERS = ",;\t|"
-"""Delimiters of CSV; of equally frequent ones in the first line the first counts."""
+"""Delimiters of CSV; if several are equally frequent in the first line, the first of these
+counts."""
 _SEP = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n")
 """A line before the names of columns, by which Excel knows the delimiter."""
 
@@ -81,13 +82,13 @@ def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _pieces(kind: str, file: IO[bytes], path: str) -> Iterator[Piece]:
-    if _peek(file).startswith(_UTF16):  # no lines can be found in it
+    if _peek(file).startswith(_UTF16):  # its lines can't be found
         raise InputError(f"{path}: is in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes it UTF-8")
     return KINDS[kind](file, path)
 
 
 def _peek(file: IO[bytes]) -> bytes:
-    """Return the next bytes of a file, of which `decompressed` makes all but a part of lines."""
+    """Return the next bytes of a file; none of a part of lines, which can't be looked into."""
     return file.peek(1 << 12) if hasattr(file, "peek") else b""
 
 
@@ -105,7 +106,7 @@ def text_rows(
     *,
     before: int = 0,
 ) -> Iterator[FoundPage]:
-    """Yield the documents of a file of one of the `KINDS`; of lines with some `before` them.
+    """Yield the documents of a file of one of the `KINDS`; `before` lines precede a part of lines.
 
     `skipped` is called with the error of each row that can't be read.
     """
@@ -156,14 +157,14 @@ def _line(line: bytes, path: str, number: int) -> Any:
         text = text.removeprefix(_BOM) if number == 1 else text
         try:
             return json.loads(text)
-        except ValueError:  # perhaps for a number of too many digits: `DECODER` is slower
+        except ValueError:  # perhaps a number is too long: `DECODER` is slower
             return DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}, line {number}: not a line of JSON ({error})") from error
 
 
 def _whole(digits: str) -> int | str:
-    """Return a whole number, or its digits where Python makes no number of so many."""
+    """Return a whole number, or its digits if there are too many for Python."""
     try:
         return int(digits)
     except ValueError:

@@ -35,7 +35,8 @@ reply would wait for two replies."""
 MAX_UNDER_WAY = 32
 """Maximum number of requests under way, including slow ones; each has its own connection."""
 _MAX_CLOSE = 5.0
-"""Maximum seconds that requests may go on while the store closes, and again to be cancelled."""
+"""Maximum seconds that requests may go on while the store closes, and that cancelling them may
+take."""
 
 Words = tuple[Any, ...]
 

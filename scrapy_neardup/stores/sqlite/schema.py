@@ -87,7 +87,7 @@ def check_header(path: Path) -> None:
             f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; it was not changed."
             " Name another file"
         )
-    # SQLite itself reads zeros where the last page is cut off.
+    # SQLite itself reads zeros if the last page is cut off.
     page_size = int.from_bytes(header[16:18], "big")
     pages = int.from_bytes(header[28:32], "big")
     if not has_log and not beside(path, "-journal").exists() and _size(path) != pages * page_size:

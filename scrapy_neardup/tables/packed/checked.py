@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 
 PAGE = 4096
-"""Bytes that share a checksum, unless a section has blocks of its own size."""
+"""Bytes that share a checksum, unless a section has blocks of another size."""
 
 _CODES = {4: "I", 8: "Q"}
 """Bytes of an unsigned integer -> its code in a format of `struct`."""

@@ -2,7 +2,7 @@
 -- Atomic: a page is added only in a step in which all of its candidates have been refused.
 -- ARGV: constants of their home (JSON, times in ms); for each page its record, and a string: maximum distance in bits;
 --   number of its buckets that list it; id 8; each after its length 2: buckets in tables, 4 each, its own first; for
---   each feature bucket 5 and end 3; names (id 8, stamp 4) of refused entries, first the one counted for, or any 12 bytes.
+--   each feature bucket 5 and end 3; names (id 8, stamp 4) of refused entries, first the counted one, or any 12 bytes.
 -- Reply: for each page the length 4 and 'n' and the old record of its id; 'o' if a bucket is full; or 'q', how many
 --   pages repeat the candidate, 4, or 0 if not counted; and for each candidate length of the record 4, id 8, record.
 local call, sub, byte, find, pack, xor = redis.call, string.sub, string.byte, string.find, struct.pack, bit.bxor
