@@ -55,7 +55,7 @@ class Due:
 
         `left` is the number of requests that may be made. A request that is due waits until it
         suffices, and while pages are equal, because that alone shows that nothing changes. If
-        `is_known`, an earlier request has shown what changes there: one request is enough.
+        `is_known`, another crawl or crawler has shown what changes there: one request is enough.
         """
         place = _place(page)
         met, asked, before, changes = self._met.used(place, _Met)
