@@ -65,8 +65,8 @@ def try_(given: flags.Given) -> None:
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
     The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
-    user agent, and waits between requests. It prints a summary and writes a report, which also
-    lists the addresses to which only pages link that would be dropped.
+    user agent, and waits between requests. It prints a summary, and writes a report that also
+    lists the addresses linked only from pages that would be dropped.
 
     \b
     Examples:

@@ -245,9 +245,9 @@ class Crawling(_Checked):
         kinds.one_of(*PRESETS),
         "best",
         "Set of defaults for other options: best finds candidates by fingerprints and eight"
-        " min-wise features, and confirms them by 372 bytes that are kept of a page; compact"
-        " does the same with three features and 196 bytes; exact drops only equal pages, apart"
-        " from text that changes with each response; paper decides by fingerprints alone.",
+        " features, and confirms them by 372 bytes that are kept of a page; compact does the"
+        " same with three features and 196 bytes; exact drops only equal pages, apart from text"
+        " that changes with each response; paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What happens to a near-duplicate.")
     priority_adjust: int = _option(
