@@ -25,7 +25,7 @@ cdef extern from "near.h" nogil:
 MULTIPLIER = 0x9E3779B97F4A7C15
 """As in the pure table, for the same reasons."""
 cdef int PARTITION_BITS = 10
-"""Bits of a partition: the cache lines that a thousand of them end in stay in the cache."""
+"""Bits of a partition: the last cache lines of a thousand partitions fit into the cache."""
 cdef int MAX_BITS = 22
 cdef Py_ssize_t MAX_SCANNED = 1 << 20
 """Maximum number of fingerprints of a part: its positions, and the bits of a bucket within its
@@ -51,7 +51,7 @@ cdef class QueryTable:
         self.earlier = np.array(earlier, np.uint64)
         self.k = max_distance
         self.bits = self.key_bits(len(queries), int(mask).bit_count())
-        # The lowest bit of the 32 that hold the fewest bits of the mask.
+        # The lowest of the 32 neighbouring bits with the fewest bits of the mask.
         self.window = min(range(33), key=lambda low: (mask >> low & 0xFFFFFFFF).bit_count())
         self.ends = np.zeros((1 << self.bits) + 2, np.uint32)
         self.windows = np.zeros(len(queries) + AT_ONCE, np.uint32)
@@ -97,14 +97,14 @@ cdef class QueryTable:
 
 
 cdef class Scan:
-    """A part of the fingerprints, in partitions, and how far it was compared."""
+    """A part of the fingerprints, in partitions, and the place up to which it was compared."""
 
     cdef QueryTable table
     cdef const uint64_t[::1] fingerprints
     cdef uint64_t[::1] entries
     cdef Py_ssize_t[::1] stops
     cdef int bits
-    """Of a bucket within its partition."""
+    """Bits of a bucket within its partition."""
     cdef Py_ssize_t partition, entry, at
 
     def __init__(self, QueryTable table, const uint64_t[::1] fingerprints):
@@ -140,7 +140,7 @@ cdef class Scan:
     cdef Py_ssize_t more(
         self, Py_ssize_t[::1] positions, uint32_t[::1] places, uint8_t[::1] distances
     ) noexcept:
-        """Fill the columns with what comes next; return how much that is."""
+        """Fill the columns with the next pairs; return their number."""
         cdef QueryTable table = self.table
         cdef const uint32_t* ends
         cdef Py_ssize_t count = 0, position
@@ -182,7 +182,7 @@ cdef class Scan:
         return count
 
     cdef int first_found(self, uint64_t differing) noexcept nogil:
-        """Return the distance, or -1 if it is too large or not this table's to report."""
+        """Return the distance, or -1 if it is too large or another table reports the pair."""
         cdef Py_ssize_t number
         cdef int distance = 0
         cdef uint64_t left = differing

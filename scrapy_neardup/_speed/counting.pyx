@@ -1,4 +1,4 @@
-"""What pages of a site share: `scrapy_neardup.judge.boilerplate`, compiled.
+"""Shingles that pages of a site share: `scrapy_neardup.judge.boilerplate`, compiled.
 
 The function has its twin there, which says what its arguments and its result are.
 """

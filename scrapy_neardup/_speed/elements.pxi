@@ -1,4 +1,4 @@
-# What is known of an element by its tag, attributes and names, for walk.pyx.
+# Properties of an element by its tag, attributes and names, for walk.pyx.
 
 # ---- what a tag is ---------------------------------------------------------------------------
 
@@ -8,7 +8,7 @@ cdef enum:
     SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT
 
 cdef enum:
-    # What else is known of a tag, and of an attribute by its name.
+    # Other properties of a tag, and of an attribute by its name.
     SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
     SOURCE = 32, REFERENCE = 64, WORDED = 128, DRAWN = 256
 
@@ -59,7 +59,7 @@ cdef inline const Tag* find_tag(const char* name) noexcept nogil:
 
 
 cdef fill_tags(kinds, flagged):
-    """Fill the table of tags, from the kind of each and what else is known of groups of names."""
+    """Fill the table of tags, from the kind of each and the properties of groups of names."""
     names = set(kinds).union(*(group for group, _ in flagged))
     if 2 * len(names) > TAGS:
         raise ValueError("more tags than there is room for")
@@ -88,7 +88,7 @@ cdef inline const char* value_of(const xmlAttr* attribute) except? NULL:
 
 
 cdef const char* get(const xmlNode* element, const char* name) except? NULL:
-    """Return the value of an attribute, or NULL; what has a namespace is unusual."""
+    """Return the value of an attribute, or NULL; an attribute with a namespace is unusual."""
     cdef const xmlAttr* attribute = element.properties
     while attribute != NULL:
         if attribute.ns != NULL:
@@ -131,13 +131,13 @@ cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
 cdef frozenset landmarks, section_roles, beside_roles, unshown_inputs
 
 cdef enum:
-    MAX_ROLE = 32  # characters of a role that anything is known of
+    MAX_ROLE = 32  # maximum characters of a known role
 cdef enum:
     LANDMARK = 64, SECTION_ROLE = 128, BESIDE_ROLE = 256
 
 
 cdef int role_of(const char* value) except -1:
-    """Return what the first word of ``role`` says."""
+    """Return the meaning of the first word of ``role``."""
     cdef const uint8_t* start = <const uint8_t*>value
     cdef const uint8_t* end = start + strlen(value)
     cdef const uint8_t* last
@@ -278,7 +278,7 @@ fill_crc_table()
 
 
 cdef inline uint32_t crc(uint32_t value, const char* data, size_t size) noexcept nogil:
-    """Go on with a CRC-32 that was not finished yet."""
+    """Continue a CRC-32 that isn't finished yet."""
     cdef size_t i
     for i in range(size):
         value = (value >> 8) ^ crc_table[(value ^ <uint8_t>data[i]) & 0xFF]

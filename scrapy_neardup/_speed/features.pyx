@@ -32,7 +32,7 @@ cdef struct Pair:
 
 
 cdef enum:
-    FEW = 24  # what insertion sorts fastest
+    FEW = 24  # up to so many are sorted fastest by insertion
 
 
 cdef inline bint less(const Pair* a, const Pair* b) noexcept nogil:
@@ -74,7 +74,7 @@ cdef Py_ssize_t sort_distinct(Pair* pairs, Py_ssize_t count) except -1:
             qsort(dealt + start, ends[i] - start, sizeof(Pair), compare)
         start = ends[i]
     free(ends)
-    # Now nothing is more than `FEW` places from where it belongs.
+    # Now each pair is at most `FEW` places from its place.
     for i in range(1, count):
         pair = dealt[i]
         j = i

@@ -17,23 +17,23 @@ cdef extern from "near.h" nogil:
 cdef struct Bucket:
     uint32_t size
     uint32_t room
-    uint64_t[1] items  # as many as there is room for
+    uint64_t[1] items  # as many as fit
 
 cdef struct Lookup:
     Py_ssize_t table  # the first of its buckets
     uint64_t mask, flip
 
 cdef enum:
-    AHEAD = 16  # buckets that are asked for together
+    AHEAD = 16  # buckets that are prefetched together
 cdef Py_ssize_t LINES = 6, LINE = 64
-"""Cache lines of a bucket that are asked for, and their bytes; the processor asks for more."""
+"""Prefetched cache lines of a bucket, and their bytes; the processor itself fetches more."""
 
 
 cdef class Buckets:
     """See `scrapy_neardup.tables.index.Buckets`."""
 
     cdef Bucket** buckets
-    """NULL where none was filled."""
+    """NULL if none was filled."""
     cdef Lookup* lookups
     cdef uint64_t[::1] masks
     cdef Py_ssize_t tables, probes
@@ -67,7 +67,7 @@ cdef class Buckets:
 
     @property
     def nbytes(self):
-        """Bytes of memory held, with 16 of the allocator a bucket."""
+        """Bytes of memory held, with 16 of the allocator for each bucket."""
         cdef Py_ssize_t place, total = self.tables * self.count * sizeof(Bucket*)
         for place in range(self.tables * self.count):
             if self.buckets[place] is not NULL:
@@ -80,7 +80,7 @@ cdef class Buckets:
         )
 
     cdef Py_ssize_t seek(self, uint64_t fingerprint, Py_ssize_t probe) noexcept nogil:
-        """Return the first look-up from `probe` on whose bucket holds something near."""
+        """Return the first look-up from `probe` on whose bucket has a near fingerprint."""
         cdef Py_ssize_t each, line
         cdef Lookup* lookup
         cdef Bucket* bucket
@@ -120,7 +120,7 @@ cdef class Buckets:
         return [(match, distance) for distance, match in sorted(found)]
 
     def add(self, uint64_t fingerprint):
-        """Store one more copy; return False, and store nothing, where a bucket is full."""
+        """Store one more copy; return False, and store nothing, if a bucket is full."""
         cdef Py_ssize_t table
         cdef Bucket* bucket
         for table in range(self.tables):

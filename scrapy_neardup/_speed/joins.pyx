@@ -25,7 +25,7 @@ cdef Py_ssize_t SETS_AT_ONCE = 4096
 cdef enum Kind:
     JACCARD, COSINE, OVERLAP, CONTAINMENT, HAMMING
 
-cdef struct Set:  # what a hit needs to know of a set, side by side
+cdef struct Set:  # all that a hit needs of a set, in one place
     uint64_t bitmap
     int32_t size
     int32_t met  # the last one that met it
@@ -34,7 +34,7 @@ cdef struct Entry:
     int32_t owner
     int32_t place  # of the token in the owner
 
-cdef struct List:  # of a token: which of the entries are in it
+cdef struct List:  # the entries of a token
     uint32_t front, end
 
 KINDS = "jaccard", "cosine", "overlap", "containment", "hamming"
@@ -57,13 +57,13 @@ cdef class Join:
     cdef Py_ssize_t rare
     """Tokens below occur in one set."""
     cdef List* lists
-    """Of each token that isn't rare."""
+    """The list of each token that isn't rare."""
     cdef Entry* entries
     """List by list, the sets of each increasing."""
     cdef Set* sets
     cdef Py_ssize_t count
     cdef Py_ssize_t smallest
-    """The smallest set that is large enough for the one that is looked at."""
+    """The smallest set that is large enough for the current one."""
     cdef int64_t* pairs
     cdef Py_ssize_t found, room
     cdef readonly int64_t hits, candidates

@@ -44,7 +44,7 @@ cdef class Section:
         self.words = length // 8
 
     cdef int verify(self, Py_ssize_t first, Py_ssize_t last) except -1:
-        """Have words `first` to `last` (included) verified."""
+        """Verify words `first` to `last` (included)."""
         cdef Py_ssize_t page
         if first < 0 or first > last or last >= self.words:
             raise self.checked.damage("something in it points outside of it")
@@ -166,7 +166,7 @@ cdef class LookUp:
 
 
     def near(self, uint64_t fingerprint, int k):
-        """Return what lies within k bits of a fingerprint and shares its prefix."""
+        """Return the values within k bits of a fingerprint that share its prefix."""
         cdef uint64_t key = self.forward.of(fingerprint), value
         cdef int behind = 64 - self.prefix_bits, beyond = behind - self.low_bits
         cdef uint64_t high = key >> self.low_bits, last = high
@@ -184,7 +184,7 @@ cdef class LookUp:
             bit += stop - start + 1
             rank = stop
             if beyond <= 0 and stop - start > FEW:
-                # Of these, the low parts begin as the key's do.
+                # The low parts of these begin like the key's.
                 start = self.first_from(low, start, stop)
                 stop = self.first_from(low + (<uint64_t>1 << behind), start, stop)
             for start in range(start, stop):

@@ -1,4 +1,4 @@
-# Which DOM paths of a page are told apart, for features.pyx.
+# The DOM paths of a page that its evidence has, for features.pyx.
 
 cdef enum:
     # As in `scrapy_neardup.judge`.
@@ -10,7 +10,7 @@ cdef double SMALL_SHARE = 0.25
 
 cdef struct Word:
     int64_t row
-    uint8_t path  # a bit for the DOM path that is told apart
+    uint8_t path  # a bit for the DOM path, if the evidence has it
     uint8_t in_links
 
 
@@ -21,7 +21,7 @@ cdef struct Path:
     int64_t tokens
     int64_t blocks
     bint is_alone  # not an end of a list
-    int rank  # the higher, the sooner it is told apart
+    int rank  # paths with higher ranks come first
 
 
 cdef inline Path* find_path(Path* known, size_t room, uint64_t name) noexcept nogil:
@@ -33,7 +33,7 @@ cdef inline Path* find_path(Path* known, size_t room, uint64_t name) noexcept no
 
 
 cdef inline bint is_before(const Path* one, const Path* other) noexcept nogil:
-    """Return whether a DOM path is told apart before another one."""
+    """Return whether a DOM path comes before another one."""
     if one.rank != other.rank:
         return one.rank > other.rank
     if one.tokens != other.tokens:
@@ -42,7 +42,7 @@ cdef inline bint is_before(const Path* one, const Path* other) noexcept nogil:
 
 
 cdef class Paths:
-    """The DOM paths of a page that are told apart, and a bit for that of each block."""
+    """The DOM paths of a page that its evidence has, and the bit of each block's path."""
 
     cdef uint8_t* of_blocks
     cdef uint64_t[MAX_PATHS] paths
@@ -60,7 +60,7 @@ cdef class Paths:
         Py_ssize_t total,
         frozenset prior,
     ) except -1:
-        """Tell the DOM paths of a page of `total` tokens apart, those of `prior` first."""
+        """Choose the DOM paths of a page of `total` tokens, those of `prior` first."""
         cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
         cdef uint64_t last = 0, kind, ends
         cdef size_t room = 16, k

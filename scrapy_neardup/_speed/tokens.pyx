@@ -19,11 +19,11 @@ cdef extern from "Python.h":
 
 cdef enum:
     SPACE = 32
-    APART = 0x80  # an ASCII character that is no part of a word, and counts
+    APART = 0x80  # an ASCII character that counts, but not as part of a word
     HYPHEN = 45
     PLANES_0_AND_1 = 0x20000
     CHARACTER = 0x1FFFFF
-    MARK = 1  # what the table says of a character in bits 24 and 25
+    MARK = 1  # entries of the table for a character, bits 24 and 25
     DROPPED = 2
     TOKEN = 3
     WORD = 8
@@ -34,11 +34,11 @@ cdef class Reading:
     """Texts that are read, and the tokens that were found."""
 
     cdef uint8_t* token
-    """The bytes of the one that is being read, with room for a word behind them."""
+    """The bytes of the current token, with room for a word after them."""
     cdef size_t size, longest
-    """Bytes of that token, and of one that there is room for."""
+    """Number of bytes of that token, and of the longest that fits."""
     cdef bint in_signs, touched
-    """Whether it is a run of signs, and whether a word was in front of it."""
+    """Whether it is a run of signs, and whether a word precedes it."""
     cdef uint64_t* found
     cdef size_t count, room
 
@@ -165,7 +165,7 @@ cdef class Hasher:
         return 0
 
     cdef int end_signs(self, Reading reading, bint touches) except -1:
-        """End a run of signs, behind which a word begins or not."""
+        """End a run of signs, which a word may follow."""
         cdef uint8_t first = reading.token[0]
         cdef bint counts = reading.touched or touches
         if reading.size == 1 and first == HYPHEN and reading.touched and touches:
@@ -234,7 +234,7 @@ cdef class Hasher:
         return value ^ value >> 31
 
     cdef inline int end(self, Reading reading) except -1:
-        """Hash the token that is being read, if there is one."""
+        """Hash the current token, if there is one."""
         cdef size_t left = reading.size, room
         cdef const uint8_t* data = reading.token
         cdef uint64_t value = self.seed, word
@@ -266,7 +266,7 @@ cdef class Hasher:
 
 
 cdef int make_room(Reading reading, size_t longest) except -1:
-    """Make room for a token of this number of bytes, and for a word behind it."""
+    """Make room for a token of this number of bytes, and for a word after it."""
     cdef uint8_t* moved
     if reading.token == NULL or reading.longest < longest:
         moved = <uint8_t*>realloc(reading.token, longest + WORD)
@@ -319,7 +319,7 @@ cdef inline int encode(uint8_t* at, uint32_t code) noexcept:
 
 
 cdef taken(Reading reading):
-    """Return what was found as an array."""
+    """Return the tokens found as an array."""
     hashes = np.empty(reading.count, np.uint64)
     cdef uint64_t[::1] values = hashes
     if reading.count:

@@ -72,7 +72,7 @@ cdef inline int space(const uint8_t* at, const uint8_t* end) noexcept nogil:
 
 
 cdef int strip(const uint8_t** start, const uint8_t** end) noexcept nogil:
-    """Move both ends of a text beyond its white space."""
+    """Move both ends of a text past its white space."""
     cdef const uint8_t* first = start[0]
     cdef const uint8_t* last = end[0]
     cdef int size
@@ -110,7 +110,7 @@ cdef inline size_t characters(const uint8_t* at, const uint8_t* end) noexcept no
 include "elements.pxi"
 
 
-# ---- what stands beside a page's text: title, data, media -----------------------------------
+# ---- what a page has besides text: title, data, media ---------------------------------------
 
 cdef object image_source, attribute_sources, framed, is_data, is_state
 
@@ -221,7 +221,7 @@ cdef int add_shape(const xmlNode* element, Buffer* run, set sources) except -1:
 
 
 cdef int add_source(const char* value, set sources) except -1:
-    """Add an address, if there is nothing in it to look at but ``../``; see `image_source`."""
+    """Add an address, if only ``../`` in it may need a change; see `image_source`."""
     cdef const char* start = value
     cdef const uint8_t* at
     cdef bint is_plain
@@ -316,7 +316,7 @@ include "walker.pxi"
 
 
 def walk(_Element root not None, *, bint boilerplate, bint frames=True):
-    """Return what a page says, or None where the Python code has to read it."""
+    """Return the content of a page, or None if the Python code has to read it."""
     if root._c_node == NULL or root._c_node.type != 1:
         return None
     if root._c_node.doc.type == 9 and root._c_node.doc.intSubset != NULL:
@@ -331,7 +331,7 @@ def walk(_Element root not None, *, bint boilerplate, bint frames=True):
 def is_laid_out_as_built(
     _Element parent not None, _Element first not None, _Element second not None
 ):
-    """Return whether nodes are where the headers said, given an element and its two children.
+    """Return whether nodes have the layout of the headers, given an element and two children.
 
     The pointers that are compared are known; none is followed.
     """

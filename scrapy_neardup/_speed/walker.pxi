@@ -85,7 +85,7 @@ cdef class Walker:
     # ---- elements ----
 
     cdef bint start(self, const xmlNode* element, int depth) except -1:
-        """Open an element; return whether what it holds is to be read."""
+        """Open an element; return whether to read its content."""
         cdef const Tag* tag
         cdef const char* classes
         cdef const char* href
@@ -221,7 +221,7 @@ cdef class Walker:
     cdef int open(
         self, const xmlNode* element, const Tag* tag, const Name* classes, int depth, int form
     ) except -1:
-        """Begin a block, and what holds until the element ends; the block before has ended."""
+        """Begin a block, and the state until the element ends; the block before has ended."""
         cdef Around* around
         cdef uint32_t step
         if self.around_count == self.around_room:
@@ -244,7 +244,7 @@ cdef class Walker:
         return 0
 
     cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
-        """Open an element of one of the rarer kinds; return whether what it holds is read."""
+        """Open an element of one of the rarer kinds; return whether its content is read."""
         cdef const char* value
         cdef const char* kind
         if (
@@ -314,7 +314,7 @@ cdef class Walker:
         return False
 
     cdef int frame(self, frame) except -1:
-        """Read what stands in a frame as if it stood here."""
+        """Read the content of a frame as if it were here."""
         cdef bytes forms, paths, joined
         self.flush()
         forms, joined = frame.blocks.forms, frame.blocks.joined
@@ -331,7 +331,7 @@ cdef class Walker:
     # ---- text ----
 
     cdef const xmlNode* text_from(self, const xmlNode* node) except? NULL:
-        """Read the text that begins with this node; return the first node behind it."""
+        """Read the text that begins with this node; return the first node after it."""
         cdef const xmlNode* first = node
         cdef const char* content
         node = node.next
@@ -365,7 +365,7 @@ cdef class Walker:
         return 0
 
     cdef int flush(self) except -1:
-        """End the block that is being read, if there is one."""
+        """End the current block, if there is one."""
         cdef int form = self.form
         cdef bint is_linked
         cdef char form_byte, joined_byte
