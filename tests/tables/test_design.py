@@ -157,7 +157,7 @@ def test_a_probing_design_counts_its_look_ups(k):
         (lambda: cuts.nested(3, levels=(6, 3)), "4 blocks or more"),
         (lambda: TableDesign.probing(3, blocks=5), "1 to 4 blocks"),
         (lambda: TableDesign.probing(3, blocks=0), "1 to 4 blocks"),
-        (lambda: cuts.fewest(3, prefix_bits=62), "leads with 62 bits"),
+        (lambda: cuts.fewest(3, prefix_bits=62), "has prefixes of 62 bits"),
         (lambda: cuts.nested(-1, levels=(3,)), "max_distance must be a whole number"),
         (lambda: cuts.nested(1.5, levels=(3,)), "max_distance must be a whole number"),
         (lambda: cuts.fewest(-1, prefix_bits=8), "max_distance must be a whole number"),

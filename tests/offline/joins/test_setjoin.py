@@ -203,7 +203,7 @@ def test_other_bad_arguments():
     for message, bad in (
         ("measure must be one of 'jaccard', 'cosine'", {"measure": "euclid"}),
         ("algorithm must be one of 'bitmap'", {"algorithm": "fast"}),
-        ("'ppjoin' knows no contain", {"measure": "containment", "algorithm": "ppjoin"}),
+        ("'ppjoin' doesn't find contain", {"measure": "containment", "algorithm": "ppjoin"}),
         ("max_depth must be a whole number, 0 or more", {"max_depth": -1}),
     ):
         with pytest.raises(ConfigurationError, match=message):
