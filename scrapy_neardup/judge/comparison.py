@@ -78,9 +78,9 @@ _CHANGED: Final = Decided(is_same=False, rule=Refusal.CHANGED)
 class Comparison:
     """A page at hand, and the candidates that it was compared with.
 
-    Without `at_hand`, the page's own data, it repeats any candidate. If the page `renews` its entry
-    of an earlier crawl and `differs` from it, it repeats none, so that the store gets its new
-    content.
+    Without `at_hand`, the page's own data, it repeats any candidate. If the page `renews` its
+    entry of an earlier crawl and `differs` from it, it repeats none, so that the store gets its
+    new content.
     """
 
     def __init__(self, page: Page, at_hand: AtHand | None, *, renews: bool = False) -> None:

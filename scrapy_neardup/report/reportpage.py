@@ -147,8 +147,8 @@ def lines_with_texts(
 ) -> list[int]:
     """Return the lines whose texts the page holds, ascending, up to `limit` bytes.
 
-    They are those of drops and of the pages that these repeat; the first of the `numbers` come
-    first.
+    They are the lines of drops and of the pages that these repeat. If the limit doesn't suffice,
+    the drops named first in `numbers` have precedence.
     """
     found: set[int] = set()
     for number in numbers:

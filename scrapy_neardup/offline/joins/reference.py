@@ -179,7 +179,7 @@ def symmetric_difference_bound(
 
     Both are increasing, and halved ``max_depth - depth + 1`` times. The middle token of `y` splits
     both sequences, and each part of one differs from that of the other by at least the difference
-    of their lengths. It is searched for in a window of `x`, outside of which the bound would
+    of their lengths. The token is searched for in a window of `x`; outside of it the bound would
     exceed `most`. If the window extends beyond an end of `x`, so may the token's place.
     """
     gap = abs(len(x) - len(y))

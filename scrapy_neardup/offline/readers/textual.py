@@ -259,7 +259,7 @@ def _csv(file: IO[bytes], path: str, delimiter: str = "") -> Iterator[Piece]:
 
 
 def _before_header(read: Callable[[], bytes]) -> tuple[list[bytes], bytes, str]:
-    """Return blank lines and Excel's, the line after them, and the delimiter if it is named."""
+    """Return blank lines and Excel's `sep=` line, the line after them, and a named delimiter."""
     before, named = [], ""
     while (line := read()).removeprefix(_MARK).isspace() or _SEP.fullmatch(line):
         before.append(line)
