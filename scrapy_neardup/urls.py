@@ -102,7 +102,7 @@ class Address(NamedTuple):
     """The parts of a URL that distinguish pages."""
 
     site: str
-    """The site, from `site` for a server: ``//example.com:8080``; or ``""``."""
+    """The result of `site` for a server, such as ``//example.com:8080``; or ``""``."""
     folders: tuple[int, ...]
     """32-bit hashes of the folders that lead to the page: the site, then at most `MAX_DEPTH`."""
     path: int

@@ -77,7 +77,7 @@ class Claim:
     covered: int = 0
     """Number of requests that it has covered while in force, made or withheld."""
     withheld: int = 0
-    """Number of these that weren't made, or not yet."""
+    """Number of covered requests that weren't made, or not yet."""
     checks: int = 0
     """Number of pages that have tested it since it began."""
     gap: int = 0

@@ -47,7 +47,7 @@ class Host:
 
     def __init__(self) -> None:
         self.pages = 0
-        """Number of its pages that were judged; see `Hosts.met`."""
+        """Number of judged pages; see `Hosts.met`."""
         self.claims = ClaimBook()
         self._known = KnownUrls()
         self._targets: BoundedDict[str, dict[int, None]] = BoundedDict(MAX_CLAIMS)

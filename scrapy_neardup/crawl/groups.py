@@ -44,7 +44,7 @@ class GroupBudget:
     def admits(self, page_id: int, match: Match) -> bool:
         """Whether a page that repeats `match` is delivered. O(1).
 
-        It never is if the store doesn't count (`Match.count` is 0).
+        No such page is delivered if the store doesn't count (`Match.count` is 0).
         """
         if not match.count:
             return False

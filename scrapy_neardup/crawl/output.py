@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.reporting import Reporter
 
 REMEMBERED = 65_536
-"""Maximum number of pages that are remembered as asked for again."""
+"""Maximum number of remembered pages whose callbacks have requested them again."""
 
 
 def disinherit(request: Request, response: Response) -> None:

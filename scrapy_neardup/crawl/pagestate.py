@@ -119,16 +119,16 @@ class Visit:
 
     @property
     def waits(self) -> bool:
-        """Whether it is waiting."""
+        """Whether the page is waiting."""
         return self.turn is not None and not self.turn.done()
 
     def end(self, outcome: Ending) -> None:
-        """End its waiting, if it is waiting."""
+        """If the page is waiting, end that."""
         if self.turn is not None and not self.turn.done():
             self.turn.set_result(outcome)
 
     def pass_on(self) -> None:
-        """Let the pages behind it be judged, now that its outcome is known."""
+        """Let the pages that wait for this one be judged, now that its outcome is known."""
         if self.behind:
             behind, self.behind = self.behind, []
             _call_first(behind)

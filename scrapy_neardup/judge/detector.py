@@ -130,7 +130,7 @@ class Detector:
         return True
 
     def asks_again(self, page: AnalysedPage) -> bool:
-        """Return whether a second response would show if a page is a record; once for a place."""
+        """Return whether a second response would show if a page is a record. True once a place."""
         site = self._sites.get(page.known.host)
         return site is not None and site.records.asks_again(page.id)
 

@@ -183,9 +183,9 @@ class SiteFolder:
     """A folder of a site."""
 
     chain: tuple[int, ...] = ()
-    """The folders that lead to it, host first; it is the last one."""
+    """The folders from the host to this folder, both included."""
     pages: int = 0
-    """Number of its kept pages, including those of folders below it."""
+    """Number of kept pages of the folder and of the folders below it."""
     place: int = 0
     """The place (`Address.place`) of its pages; 0 for none."""
     records: frozenset[int] = frozenset()

@@ -43,7 +43,7 @@ class Matching:
         return stored_size(self.sketch) if self.sketch else 0
 
     def record(self) -> dict[str, str | int | float]:
-        """Return its entries in a store's schema, those that differ from the default."""
+        """Return what a store's schema records: the parameters that differ from the default."""
         return {
             part.name: int(getattr(self, part.name))
             for part in fields(self)

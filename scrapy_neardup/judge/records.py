@@ -168,7 +168,7 @@ class Records(SiteRule[_Group]):
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def asks_again(self, page_id: int) -> bool:
-        """Return whether a second response would say if a page is a record; once a place."""
+        """Return whether a second response would show if a page is a record. True once a place."""
         place = self._undecided.pop(page_id, None)
         is_new = place is not None and place not in self._asked
         if place is not None:

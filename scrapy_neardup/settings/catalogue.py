@@ -337,8 +337,8 @@ class Crawling(_Checked):
     links: Literal["check", "withhold", "follow"] = _option(
         kinds.one_of("check", "withhold", "follow"),
         "check",
-        "What happens to the links of a dropped page: check withholds them once following some"
-        " such links has led to nothing new; withhold never follows them; follow always does.",
+        "What happens to the links of dropped pages: check follows some, and withholds the others"
+        " if those led to nothing new; withhold never follows any; follow always does.",
     )
     experiments: float = _option(
         kinds.fraction(),

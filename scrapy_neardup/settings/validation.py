@@ -49,7 +49,7 @@ class ValueKind:
     wanted: str
     """The permitted values, in words that follow "must be"."""
     parse: Callable[[Any], Any]
-    """Returns the checked value; None or ValueError, TypeError, OverflowError for a wrong one."""
+    """Returns the checked value; for a wrong one, returns None or raises (see `read`)."""
     choices: tuple[str, ...] = ()
     """The words among the values."""
     bounds: tuple[int | None, int | None] = (None, None)

@@ -37,7 +37,7 @@ class _Node:
 
     element: HtmlElement
     parent: int
-    """Index of its parent's pair; -1 for the root."""
+    """Index of the pair of the parent element; -1 for the root."""
     differs: bool
     """Whether it, or an element in it, has another text or another target."""
     stays: bool

@@ -83,7 +83,7 @@ class _Met(NamedTuple):
 
     pages: int = 0
     asked: int = 0
-    """Number of its pages that are requested twice."""
+    """Number of the place's pages that are requested twice."""
     says: tuple[int, int, int] | None = None
     """Text, boilerplate and media of the last page."""
     changes: bool = False

@@ -193,7 +193,7 @@ class Job:
             raise PausedError(f"{count} files have yet to be {step}, by --shard")
 
     def is_for_all(self) -> None:
-        """Raise a `PausedError` in a turn for some files, before work that is done once."""
+        """Raise a `PausedError` if this turn has only some files: the next work is done once."""
         if self.turn and self.turn.share:
             raise PausedError("all files are read; --merge is next")
 

@@ -140,7 +140,7 @@ class _Trimmer:
                 file.write(raw.encode("utf-8", "surrogateescape"))
 
     def _changed(self, raw: str, item: Any, row: int, header: Header | None) -> str:
-        """Return the piece of a document, cut or marked; only CSV has a `header`."""
+        """Return the text `raw` of a document, cut or marked; only CSV has a `header`."""
         column = self._options.text
         spans = self._spans(item.get(column), row)
         if header:

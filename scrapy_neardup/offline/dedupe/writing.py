@@ -216,7 +216,7 @@ def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
 
 
 def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
-    """Write the records of a WARC file without some; separately compressed ones stay unchanged."""
+    """Write a WARC file without some records. Separately compressed records stay unchanged."""
     is_stream = path.lower().endswith(COMPRESSED[1:]) or is_whole(path)
     with compressed(target, path) if is_stream else nullcontext(target) as file:
         file.writelines(_records(path, gone, decompressed if is_stream else lambda file: file))

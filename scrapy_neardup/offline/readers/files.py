@@ -239,7 +239,7 @@ def files_of(path: str) -> tuple[str, list[str]]:
 
 
 def inside(folder: str, path: str) -> str:
-    """Return the path of a file in a folder, as `files_of` returns both, below the folder."""
+    """Return the path of a file relative to its folder, both as `files_of` returns them."""
     return path.removeprefix(f"{folder}/").lstrip("/")  # paths in "." have no "./"
 
 

@@ -85,7 +85,7 @@ class MemoryStore(EmbeddedStore):
         super().__init__("the store in memory", options)
 
     async def open(self) -> None:
-        """Start empty."""
+        """Start with no entries."""
         if self._opened is None:
             asked = self._options.hash_key
             self.key = token_bytes(16) if asked is None else asked

@@ -167,7 +167,7 @@ class CheckedArray:
         return struct.unpack(f"<{stop - start}{_CODES[self._width]}", data)
 
     def array(self) -> NDArray[np.generic]:
-        """Return all of them, verified now."""
+        """Return all items; they are verified now."""
         return self._section.array(self._dtype)
 
 
