@@ -147,7 +147,7 @@ class Decisions:
             kept[:] = through
 
     def write(self, folder: str) -> None:
-        """Write them to a file."""
+        """Write the entries to a file."""
         with written(f"{folder}/{_FILE}") as file:
             file.write(self._entries.data)
 
