@@ -75,7 +75,7 @@ class Case:
 
 
 def callback_of(request: Request, spider: Spider | None) -> str:
-    """Return the name of a request's callback, or of its rule's, with the arguments that are bool."""
+    """Return the name of a request's or its rule's callback, with the arguments that are bools."""
     callback: Any = request.callback
     arguments = request.cb_kwargs
     if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
