@@ -20,7 +20,7 @@ import numpy as np
 
 from scrapy_neardup.fingerprints.broder import Filter
 from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_each
-from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of
+from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of, title_of
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters, fold
 from scrapy_neardup.judge.readings import READINGS, without_own_address
@@ -152,6 +152,7 @@ class Analyser:
             self._text = shingled(tokens, counts, content.blocks, size, bins)
         text, page_id, address = self._text, make.keywords["id"], make.keywords["address"]
         titles, embedded = (content.title, *content.headings), (*content.images, *content.data)
+        named = title_of(content.title, content.headings)
         is_other = looked_up is not address
         evidence = Evidence(
             host=address.folders[0],
@@ -161,7 +162,7 @@ class Analyser:
             # A page that takes another one's place isn't another response to that page's request.
             name=page_id & 0xFFFF if is_other else address.name,
             segments=segments_of(titles, key=key),
-            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
+            title=digest(*named, key=key, bits=32) if named else 0,
             embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
             rows=text.rows,
             named_rows=text.named_rows,

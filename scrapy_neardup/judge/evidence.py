@@ -279,6 +279,15 @@ def segments_of(titles: Sequence[str], *, key: bytes | None) -> frozenset[int]:
     return frozenset([_hashed(text, key) for text in texts])
 
 
+def title_of(title: str, headings: Sequence[str]) -> tuple[str, ...]:
+    """Return title and headings, except for headings that repeat the title or its first segment.
+
+    A printable version often has the title alone.
+    """
+    repeated = {title, _SEPARATOR.split(title, maxsplit=1)[0]}
+    return tuple(filter(None, (title, *[each for each in headings if each not in repeated])))
+
+
 @lru_cache(maxsize=256)  # most pages of a site share some segments with others
 def _hashed(segment: str, key: bytes | None) -> int:
     return digest(segment, key=key, bits=32) & 0xFFFF or 1
