@@ -292,7 +292,7 @@ def test_segments_that_are_the_site_s_say_nothing():
     ("Part 7 - The site", "Part 7", "The site", False),
     ("The site - Part 7", "Part 7", "", False),  # so that a part of a section is another page
 ])  # fmt: skip
-def test_a_heading_that_repeats_the_title_may_lack(title, heading, other, is_same):
+def test_a_heading_that_repeats_the_title_may_be_missing(title, heading, other, is_same):
     one, another = f"<h1>{heading}</h1>{WHOLE}", (f"<h1>{other}</h1>" if other else "") + LESS
     found = decided(page(another, at("print/x"), title), page(one, at("d/7"), title))
     assert found.is_same is is_same
