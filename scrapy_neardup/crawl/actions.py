@@ -2,19 +2,18 @@
 
 A near-duplicate is delivered anyway if it is one of the first of its group (`crawl.groups`), if it
 is the page of a start request or has `KEEP_KEY`, if its callback hasn't seen the page that it
-repeats, if it was dropped before and is requested again, or if the page that it repeats isn't
-processed in time (`crawl.pending`).
+repeats, if it was dropped before and is requested again, if the page that it repeats isn't
+processed in time (`crawl.pending`), or to test whether it yields an item (`crawl.callbacks`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from scrapy.spiders import CrawlSpider
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
+from scrapy_neardup.crawl.callbacks import REMEMBERED_PAGES, Callbacks
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import SEEN, UNJUDGED, Verdict
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.groups import GroupBudget
 
 KEEP = "keep"
-KEPT = KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING = (
-    "keep-budget", "keep-start", "keep-callback", "keep-again", "keep-pending",
+KEPT = KEEP_BUDGET, KEEP_START, KEEP_CALLBACK, KEEP_AGAIN, KEEP_PENDING, KEEP_TEST = (
+    "keep-budget", "keep-start", "keep-callback", "keep-again", "keep-pending", "keep-test",
 )  # fmt: skip
 """Actions for a page besides `catalogue.ACTIONS`; all but the first are for near-duplicates."""
 
@@ -40,11 +39,6 @@ _BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED}
 REMEMBERED_DROPS = 65_536
 """Maximum number of remembered dropped pages with an errback; they are delivered when they are
 requested again."""
-
-REMEMBERED_PAGES = 262_144
-"""Maximum number of pages whose callbacks are remembered (30 MB). If ``NEARDUP_SEEN`` drops pages
-of an earlier crawl, as many pages of this crawl are remembered, too (30 MB)."""
-
 
 LOOK_KEY = "_neardup_look"
 """Key of ``request.meta``: the page was dropped, and is requested again only for its links."""
@@ -72,56 +66,6 @@ class Case:
     """Whether it was requested again for its links. Two of them are then made in any case, because
     such pages without new links confirm the claim."""
     found: dict[str, Request] = field(default_factory=dict)
-
-
-def callback_of(request: Request, spider: Spider | None) -> str:
-    """Return the name of a request's or its rule's callback, with the arguments that are bools."""
-    callback: Any = request.callback
-    arguments = request.cb_kwargs
-    if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
-        rule = spider.rules[request.meta["rule"]]
-        callback, arguments = rule.callback or "", rule.cb_kwargs | arguments
-    name = callback if isinstance(callback, str) else getattr(callback, "__name__", "parse")
-    flags = [f" {key}={on}" for key, on in arguments.items() if isinstance(on, bool)]
-    return "".join([name, *sorted(flags)])
-
-
-class Callbacks:
-    """The callbacks that a crawl's pages were delivered to, each of them a bit.
-
-    A page that only others have seen isn't repeated. Pages of other crawls count as seen by all.
-    """
-
-    def __init__(self, spider: Spider | None) -> None:
-        self._spider = spider
-        seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
-        self.state: tuple[dict[str, int], BoundedDict[int, int]] = {}, seen
-        """Callback -> bit, and page -> bits; what a resumed crawl needs."""
-
-    def _bit(self, request: Request) -> int:
-        bits, _ = self.state
-        return bits.setdefault(callback_of(request, self._spider), 1 << len(bits))
-
-    def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
-        """Note that a request's callback sees a page; return whether it has seen it before.
-
-        `unknown` are the bits of a page that this crawl hasn't met.
-        """
-        bit, (_, seen) = self._bit(request), self.state
-        before = seen.get(page_id, unknown)
-        if not before & bit:
-            seen[page_id] = before | bit
-        return bool(before & bit)
-
-    def have_met(self, page_id: int) -> bool:
-        """Return whether a callback of this crawl has seen a page."""
-        _, seen = self.state
-        return page_id in seen
-
-    def failed(self, request: Request, page_id: int) -> None:
-        """Note that a request's callback has failed with a page: it gets the next page like it."""
-        _, seen = self.state
-        seen[page_id] = seen.get(page_id, -1) & ~self._bit(request)
 
 
 class Actions:

@@ -21,10 +21,10 @@ from scrapy.spiders import SitemapSpider
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
-from scrapy_neardup.crawl.actions import KEEP_CALLBACK
+from scrapy_neardup.crawl.actions import KEEP_CALLBACK, KEEP_TEST
 from scrapy_neardup.crawl.experiments.withheld import url_of
 from scrapy_neardup.crawl.pagestate import Visit
-from scrapy_neardup.settings.catalogue import DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.verdict import DUPLICATE
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.actions import Callbacks
+    from scrapy_neardup.crawl.callbacks import Callbacks
     from scrapy_neardup.crawl.experiments.asking import Experiments
     from scrapy_neardup.crawl.pending import PendingPages
     from scrapy_neardup.crawl.reporting import Reporter
@@ -95,6 +95,19 @@ class Processing:
             self._callbacks.failed(response.request, visit.verdict.match.page_id)
         self.experiments.withdrawn(response.request)
 
+    def item_passes(self, visit: Visit) -> bool:
+        """Whether an item of a near-duplicate passes, because the other page yielded none."""
+        passes = self._callbacks.lacks_item(visit.verdict)
+        if not passes:
+            self.reporter.count("items/dropped")
+        return passes
+
+    def yielded(self, visit: Visit, request: Request) -> None:
+        """Note that a page has yielded an item."""
+        is_test = visit.action in {KEEP_TEST, DROP, DROP_ITEMS}
+        again = self._callbacks.yielded(request, visit.verdict, is_test=is_test)
+        self.experiments.release(again, "items/requested-again")
+
     def is_of_itself(self, response: Response, entry: Any) -> bool:
         """Whether a callback's output is a request for its own page, or submits a form."""
         if not isinstance(entry, Request):
@@ -126,12 +139,12 @@ class Processing:
 class Output:
     """The output of the callback or errback of a page; its end ends the page's processing."""
 
-    __slots__ = ("_asks_again", "_holds_more", "_processing", "_response", "_visit")
+    __slots__ = ("_asks_again", "_holds_more", "_processing", "_response", "_visit", "_yields")
 
     def __init__(self, processing: Processing, visit: Visit | None, response: Response) -> None:
         self._processing, self._response = processing, response
         self._visit = visit or Visit()
-        self._asks_again = self._holds_more = False
+        self._asks_again = self._holds_more = self._yields = False
 
     def __enter__(self) -> Callable[[Any], bool]:
         return self._passes
@@ -146,9 +159,9 @@ class Output:
             self._holds_more = not asks_again
         if isinstance(entry, Request):
             return self._request_passes(entry)
+        self._yields = True
         if self._visit.action == DROP_ITEMS or self._visit.case is not None:
-            self._processing.reporter.count("items/dropped")
-            return False
+            return self._processing.item_passes(self._visit)
         return True
 
     def _request_passes(self, request: Request) -> bool:
@@ -177,6 +190,8 @@ class Output:
         """Confirm the page; withdraw it if its callback failed, or only requests it again."""
         crawl, visit = self._processing, self._visit
         links = crawl.experiments.links
+        if self._yields and self._response.request is not None:
+            crawl.yielded(visit, self._response.request)
         if visit.case is not None and links is not None and failed is not GeneratorExit:
             links.done(visit.case)  # not if the crawl ends
         if failed is not None:

@@ -16,7 +16,7 @@ from weakref import ref
 from scrapy import signals
 
 from scrapy_neardup.crawl import VERDICT_KEY
-from scrapy_neardup.crawl.actions import KEEP_PENDING, Actions
+from scrapy_neardup.crawl.actions import KEEP_PENDING, KEEP_TEST, Actions
 from scrapy_neardup.crawl.crawlsettings import CrawlSettings, job_of, make_store, store_uri
 from scrapy_neardup.crawl.experiments.asking import Experiments
 from scrapy_neardup.crawl.output import Output, Processing
@@ -218,6 +218,8 @@ class Session:
         if ending is Ending.LATE:
             self.reporter.late(visit.verdict)
             visit.action = KEEP_PENDING
+        elif visit.action == DROP and self._actions.callbacks.is_tested(request, visit.verdict):
+            visit.action = KEEP_TEST  # the callback of the other page is done
 
 
 MAX_BATCH, MIN_BATCH = 32, 8

@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import pytest
 from audits import verdicts
-from crawl_spiders import Copies, Follow, Starts, Visit
+from crawl_spiders import TOGETHER, Copies, Follow, Starts, Visit
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 from site_server import page, text
 
 from scrapy_neardup import signals
+from scrapy_neardup.crawl.callbacks import EVERY, TESTS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 
@@ -230,6 +231,53 @@ def test_a_second_crawl_delivers_to_each_callback_what_the_first_did(crawl, tmp_
     store = {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.db'}"}
     for _ in range(2):
         assert crawl(Two, "/a/1", "/a/2", *OF[:1], settings=store).notes == ["/a/1", OF]
+
+
+class Some(Visit):
+    """Yields items of paths with ``?item`` alone; nothing tells its requests apart."""
+
+    def page(self, response):
+        path = self.path_of(response)
+        yield from ({"path": path},) if path.endswith("?item") else ()
+
+
+TWICE = [path for number in range(40) for path in (f"/{number}/51", f"/{number}/52?item")]
+ITEM = "/x/1?item"
+SLOW = {"CONCURRENT_REQUESTS": 1}
+
+
+@pytest.mark.parametrize(("paths", "lost", "settings", "counts"), [
+    # Other pages have shown before that the callback yields items.
+    ((ITEM, *TWICE), 0, SLOW, {"kept-test": 1, "kept-callback": 39}),
+    # Nothing has; the 20th is a test.
+    (TWICE, 0, SLOW, {"kept-test": 1, "kept-callback": 39, "dropped": EVERY - 1}),
+    (TWICE, 0, {"NEARDUP_URLS": "skip"}, {}),
+    (TWICE, 0, SLOW | {"NEARDUP_ACTION": "drop-items"}, {"kept-callback": 39}),
+    (TWICE, 0, TOGETHER, {}),
+    (TWICE[: EVERY + 2], 11, {}, {"dropped": 11}),
+    # A page that has yielded an item is repeated.
+    ((*TWICE[1::2], *TWICE[::2]), 0, {}, {"dropped": 40}),
+    ((ITEM, "/a/1", "/a/2?item", "/a/3?item", "/a/4"), 1, {}, {"kept-test": 1, "dropped": 2}),
+])  # fmt: skip
+def test_items_of_copies_of_pages_without_are_found(crawl, paths, lost, settings, counts):
+    outcome = crawl(Some, *paths, settings=settings)
+    there = {path for path in paths if path.endswith("?item")}
+    items = [item["path"] for item in outcome.items]
+    assert len(items) == len(set(items)) == len(there) - lost
+    assert dict(zip(counts, outcome.pages(*counts), strict=True)) == counts
+
+
+@pytest.mark.parametrize(("more", "tests"), [((ITEM,), TESTS + 5), ((), TESTS)])
+def test_copies_without_items_are_tested_seldom(crawl, more, tests):
+    copies = [f"/{number}/{variant}" for number in range(100) for variant in (151, 152)]
+    assert crawl(Some, *more, *copies).pages("kept-test", "dropped") == [tests, 100 - tests]
+
+
+def test_where_items_were_found_is_known_after_a_pause(crawl, tmp_path):
+    job = {"JOBDIR": str(tmp_path)}
+    crawl(Some, ITEM, "/1/51", "/1/52?item", settings=job)
+    outcome = crawl(Some, "/2/51", "/2/52?item", settings=job)
+    assert (outcome.items, outcome.pages("kept-callback")) == ([{"path": "/2/52?item"}], [1])
 
 
 class ByRules(CrawlSpider):

@@ -92,7 +92,7 @@ class Following(Visit):
         yield scrapy.Request(response.urljoin(self.paths[0]), self.page)
 
     def page(self, response):
-        self.note(response)
+        yield from super().page(response)
         number = self.paths.index(self.path_of(response))
         yield from (
             scrapy.Request(response.urljoin(path), self.page, priority="?" in path)

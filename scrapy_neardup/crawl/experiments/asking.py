@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.actions import Callbacks
+    from scrapy_neardup.crawl.callbacks import Callbacks
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.links import Links
     from scrapy_neardup.crawl.experiments.probe import Probe
@@ -90,7 +90,7 @@ class Experiments:
 
             claims = Skipping(
                 crawler, settings, store, reporter, detector,
-                own=own, refetches=refetches, reader=reader,
+                own=own, refetches=refetches, reader=reader, callbacks=callbacks,
             )  # fmt: skip
             self.urls, self.claims = claims, claims if withholds else None
         elif settings.urls != "off":
@@ -103,7 +103,7 @@ class Experiments:
         if asks:
             from scrapy_neardup.crawl.experiments.links import Links  # noqa: PLC0415
 
-            self.links = Links(crawler, reporter, own, self.urls)
+            self.links = Links(crawler, reporter, own, self.urls, callbacks)
             self._parts.append(self.links)
         self._dropped_action = DROP if asks or settings.links == "withhold" else DROP_ITEMS
         both = {"urls": self.urls, "links": self.links}  # links use what claims know
@@ -128,20 +128,20 @@ class Experiments:
             self._dropped[verdict.page_id] = request.replace(dont_filter=True, meta=meta)
             visit.action = self._dropped_action
             if verdict.page_id in self._early:
-                self._release([verdict.page_id])
+                self.release([verdict.page_id], "records/requested-again")
         if verdict.released:
-            self._release(verdict.released)
+            self.release(verdict.released, "records/requested-again")
         for part in self._parts:
             await part.judged(visit, request, response, page)
 
-    def _release(self, pages: Iterable[int]) -> None:
-        """Request dropped pages again that turn out to be records (`site.records`)."""
+    def release(self, pages: Iterable[int], stat: str) -> None:
+        """Request dropped pages again, and count them: records, or pages that may yield items."""
         assert self._crawler.engine is not None  # noqa: S101  (for the type checker)
         for page_id in pages:
             if (request := self._dropped.pop(page_id, None)) is not None:
                 self._early.pop(page_id, None)
                 self._crawler.engine.crawl(request)
-                self._reporter.count("records/requested-again")
+                self._reporter.count(stat)
             else:
                 self._early[page_id] = None
 

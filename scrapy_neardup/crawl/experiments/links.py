@@ -21,7 +21,7 @@ from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
-from scrapy_neardup.crawl.actions import LOOK_KEY, Case, callback_of
+from scrapy_neardup.crawl.actions import LOOK_KEY, Case
 from scrapy_neardup.crawl.experiments.ownrequests import own_meta
 from scrapy_neardup.crawl.experiments.withheld import (
     MetFilter,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_neardup.claims.claim import Pair
+    from scrapy_neardup.crawl.callbacks import Callbacks
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
     from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
     from scrapy_neardup.crawl.pagestate import Visit
@@ -76,12 +77,18 @@ class Links(Withholding[tuple[Key, str]]):
     _kept = ("_met", "_claims", "_unfinished", "_asked", "_left")
 
     def __init__(
-        self, crawler: Crawler, reporter: Reporter, own: OwnRequests, urls: UrlClaims | None
+        self,
+        crawler: Crawler,
+        reporter: Reporter,
+        own: OwnRequests,
+        urls: UrlClaims | None,
+        callbacks: Callbacks,
     ) -> None:
         super().__init__(crawler)
         self._crawler, self._reporter = crawler, reporter
         self._own = own
         self._urls = urls
+        self._callbacks = callbacks
         self._met = MetFilter()
         """URLs that were scheduled, and their hosts."""
         self._last_host = "none"
@@ -131,7 +138,7 @@ class Links(Withholding[tuple[Key, str]]):
         """Return the case of a dropped page if the page is asked."""
         key, links = _key_of(response.url), self._links(visit.links(response.url), response)
         new = list(filter(self._is_new, links))
-        by, patterns = callback_of(request, self._crawler.spider), set()
+        by, patterns = self._callbacks.of(request), set()
         written = _general(key), by, _WRITTEN
         # Searching takes as long as judging a page.
         if not new and visit.root is not None and not self._is_left_aside(written):

@@ -28,7 +28,7 @@ from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import SPENT
 from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
-from scrapy_neardup.crawl.actions import KEEP_CALLBACK, callback_of
+from scrapy_neardup.crawl.actions import KEEP_CALLBACK
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.control import Control
 from scrapy_neardup.crawl.experiments.refetch import First
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.callbacks import Callbacks
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
     from scrapy_neardup.crawl.experiments.refetch import Refetches
@@ -82,9 +83,10 @@ class Skipping(UrlClaims):
         own: OwnRequests,
         refetches: Refetches,
         reader: Reader,
+        callbacks: Callbacks,
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
-        self._crawler = crawler
+        self._callbacks = callbacks
         self._control = Control(own, refetches, reader, detector)
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
@@ -96,16 +98,13 @@ class Skipping(UrlClaims):
     ) -> None:
         """Learn from a page, or that its callback gets pages that others have seen."""
         await super().judged(visit, request, response, page)
-        callback = self._callback(request)
+        callback = self._callbacks.of(request)
         if visit.action == KEEP_CALLBACK and callback not in self._second:
             self._second.add(callback)
             self._make([
                 url for url, each in self._withheld.items()
-                if self._callback(each.request) == callback
+                if self._callbacks.of(each.request) == callback
             ])  # fmt: skip
-
-    def _callback(self, request: Request) -> str:
-        return callback_of(request, self._crawler.spider)
 
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
@@ -123,7 +122,7 @@ class Skipping(UrlClaims):
         parts, host = self._at(url := url_of(request))
         if parts is None or host is None or host.knows(parts):
             return False  # the scheduler decides about a page that was fetched before
-        if self._callback(request) in self._second:
+        if self._callbacks.of(request) in self._second:
             return False
         acts = partial(self._acts, host)
         found = host.find(parts, acts)

@@ -1,0 +1,146 @@
+"""What the callbacks of a crawl have seen, and which of them have yielded items.
+
+A page that only other callbacks have seen isn't repeated. One callback may yield items for
+``/item/7`` and none for ``/print/7``. So of the near-duplicates of pages that have yielded no item
+a few are delivered. If one of them yields an item, requests of its URL pattern count as having a
+callback of their own from then on, and those that were dropped before are requested again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from scrapy.spiders import CrawlSpider
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.urlparts import Parts
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+
+    from scrapy_neardup.verdict import Verdict
+
+REMEMBERED_PAGES: Final = 262_144
+"""Maximum number of pages whose callbacks are remembered (30 MB). If ``NEARDUP_SEEN`` drops pages
+of an earlier crawl, as many pages of this crawl are remembered, too (30 MB)."""
+
+TESTS: Final = 3
+"""Number of near-duplicates of one callback and URL pattern that are delivered first, if the
+callback has yielded an item before."""
+EVERY: Final = 20
+"""One in this number of the others is delivered; `TESTS` at most if it has yielded none."""
+_MAX_PLACES: Final = 4_096
+_ITEM: Final = 1
+"""Bit of a page that has yielded an item."""
+
+_Place = tuple[str, str]
+"""A callback and a URL pattern."""
+
+
+class Callbacks:
+    """The callbacks that a crawl's pages were delivered to, each of them a bit.
+
+    Pages of other crawls count as seen by all, and as having yielded an item.
+    """
+
+    def __init__(self, spider: Spider | None) -> None:
+        self._spider = spider
+        seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
+        self.state: tuple[dict[str, int], BoundedDict[int, int], set[_Place]] = {}, seen, set()
+        """Callback -> bit, page -> bits, and the places where near-duplicates of pages without an
+        item have yielded one; what a resumed crawl needs."""
+        self._yielding: set[str] = set()
+        """Callbacks that have yielded an item."""
+        self._copies: BoundedDict[_Place, int] = BoundedDict(_MAX_PLACES)
+        """Number of near-duplicates of pages without an item, by callback and URL pattern."""
+        self._dropped: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
+        """The dropped ones of them."""
+
+    def of(self, request: Request) -> str:
+        """Return the callback of a request, with the URL pattern if that makes a difference."""
+        *_, apart = self.state
+        name = self._name(request)
+        if apart and (place := (name, _pattern(request))) in apart:
+            return " at ".join(place)
+        return name
+
+    def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
+        """Note that a request's callback sees a page; return whether it has seen it before.
+
+        `unknown` are the bits of a page that this crawl hasn't met.
+        """
+        bit, (_, seen, _) = self._bit(request), self.state
+        before = seen.get(page_id, unknown)
+        if not before & bit:
+            seen[page_id] = before | bit
+        return bool(before & bit)
+
+    def have_met(self, page_id: int) -> bool:
+        """Return whether a callback of this crawl has seen a page."""
+        _, seen, _ = self.state
+        return page_id in seen
+
+    def failed(self, request: Request, page_id: int) -> None:
+        """Note that a request's callback has failed with a page: it gets the next page like it."""
+        _, seen, _ = self.state
+        seen[page_id] = seen.get(page_id, -1) & ~self._bit(request)
+
+    def lacks_item(self, verdict: Verdict) -> bool:
+        """Return whether a page repeats one of this crawl that has yielded no item."""
+        if not verdict.is_duplicate or verdict.match is None:
+            return False
+        _, seen, _ = self.state
+        return not seen.get(verdict.match.page_id, -1) & _ITEM
+
+    def is_tested(self, request: Request, verdict: Verdict) -> bool:
+        """Return whether a near-duplicate is delivered to see whether it yields an item."""
+        if not self.lacks_item(verdict):
+            return False
+        *_, apart = self.state
+        name, _ = place = self._name(request), _pattern(request)
+        self._copies[place] = number = self._copies.get(place, 0) + 1
+        if name in self._yielding:
+            is_due = number <= TESTS or not number % EVERY
+        else:  # many spiders yield no items at all
+            is_due = number <= TESTS * EVERY and not number % EVERY
+        if is_due or place in apart:  # since this page began to wait for the other one
+            return True
+        self._dropped[verdict.page_id] = place
+        return False
+
+    def yielded(self, request: Request, verdict: Verdict, *, is_test: bool) -> list[int]:
+        """Note that a page has yielded an item; return the dropped pages to be requested again.
+
+        `is_test` says that it was delivered, if at all, because `lacks_item`.
+        """
+        _, seen, apart = self.state
+        self._yielding.add(name := self._name(request))
+        shows = is_test and self.lacks_item(verdict)
+        page_id = verdict.page_id if verdict.match is None else verdict.match.page_id
+        if page_id in seen:
+            seen[page_id] |= _ITEM
+        if not shows:
+            return []
+        apart.add(place := (name, _pattern(request)))
+        self.see(request, page_id)
+        return [page for page, at in self._dropped.items() if at == place]
+
+    def _bit(self, request: Request) -> int:
+        bits, _, _ = self.state
+        return bits.setdefault(self.of(request), _ITEM << 1 + len(bits))
+
+    def _name(self, request: Request) -> str:
+        """Return the callback of a request or of its rule, with the arguments that are bools."""
+        callback: Any = request.callback
+        arguments, spider = request.cb_kwargs, self._spider
+        if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
+            rule = spider.rules[request.meta["rule"]]
+            callback, arguments = rule.callback or "", rule.cb_kwargs | arguments
+        name = callback if isinstance(callback, str) else getattr(callback, "__name__", "parse")
+        flags = [f" {key}={on}" for key, on in arguments.items() if isinstance(on, bool)]
+        return "".join([name, *sorted(flags)])
+
+
+def _pattern(request: Request) -> str:
+    parts = Parts.of(request.url)
+    return "" if parts is None else parts.host + parts.pattern
