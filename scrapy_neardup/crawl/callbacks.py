@@ -2,8 +2,8 @@
 
 A page that only other callbacks have seen isn't repeated. One callback may yield items for
 ``/item/7`` and none for ``/print/7``. So of the near-duplicates of pages that have yielded no item
-a few are delivered. If one of them yields an item, requests of its URL pattern count as having a
-callback of their own from then on, and those that were dropped before are requested again.
+a few are delivered. If one of them yields an item, requests of its URL pattern count as having
+another callback from then on, and those that were dropped before are requested again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ class Callbacks:
     def __init__(self, spider: Spider | None) -> None:
         self._spider = spider
         seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
-        self.state: tuple[dict[str, int], BoundedDict[int, int], set[_Place]] = {}, seen, set()
+        apart: BoundedDict[_Place, None] = BoundedDict(_MAX_PLACES)
+        self.state: tuple[dict[str, int], BoundedDict[int, int], BoundedDict[_Place, None]] = (
+            {}, seen, apart,
+        )  # fmt: skip
         """Callback -> bit, page -> bits, and the places where near-duplicates of pages without an
         item have yielded one; what a resumed crawl needs."""
         self._yielding: set[str] = set()
@@ -57,12 +60,10 @@ class Callbacks:
         """The dropped ones of them."""
 
     def of(self, request: Request) -> str:
-        """Return the callback of a request, with the URL pattern if that makes a difference."""
+        """Return the callback of a request; another one where only near-duplicates yield items."""
         *_, apart = self.state
         name = self._name(request)
-        if apart and (place := (name, _pattern(request))) in apart:
-            return " at ".join(place)
-        return name
+        return f"{name} apart" if apart and (name, _pattern(request)) in apart else name
 
     def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
         """Note that a request's callback sees a page; return whether it has seen it before.
@@ -94,10 +95,10 @@ class Callbacks:
 
     def is_tested(self, request: Request, verdict: Verdict) -> bool:
         """Return whether a near-duplicate is delivered to see whether it yields an item."""
-        if not self.lacks_item(verdict):
+        name, _ = place = self._name(request), _pattern(request)
+        if not name or not self.lacks_item(verdict):  # a rule may have no callback
             return False
         *_, apart = self.state
-        name, _ = place = self._name(request), _pattern(request)
         self._copies[place] = number = self._copies.get(place, 0) + 1
         if name in self._yielding:
             is_due = number <= TESTS or not number % EVERY
@@ -121,7 +122,7 @@ class Callbacks:
             seen[page_id] |= _ITEM
         if not shows:
             return []
-        apart.add(place := (name, _pattern(request)))
+        apart[place := (name, _pattern(request))] = None
         self.see(request, page_id)
         return [page for page, at in self._dropped.items() if at == place]
 
