@@ -88,24 +88,26 @@ class Callbacks:
 
     def lacks_item(self, verdict: Verdict) -> bool:
         """Return whether a page repeats one of this crawl that has yielded no item."""
-        if not verdict.is_duplicate or verdict.match is None:
-            return False
-        _, seen, _ = self.state
-        return not seen.get(verdict.match.page_id, -1) & _ITEM
+        original = self._original(verdict)
+        return original is not None and not original & _ITEM
 
     def is_tested(self, request: Request, verdict: Verdict) -> bool:
         """Return whether a near-duplicate is delivered to see whether it yields an item."""
-        name, _ = place = self._name(request), _pattern(request)
-        if not name or not self.lacks_item(verdict):  # a rule may have no callback
-            return False
         *_, apart = self.state
-        self._copies[place] = number = self._copies.get(place, 0) + 1
-        if name in self._yielding:
-            is_due = number <= TESTS or not number % EVERY
-        else:  # many spiders yield no items at all
-            is_due = number <= TESTS * EVERY and not number % EVERY
-        if is_due or place in apart:  # since this page began to wait for the other one
+        name, _ = place = self._name(request), _pattern(request)
+        original = self._original(verdict)
+        # A rule may have no callback, and an unchanged page of an earlier crawl is no duplicate.
+        if not name or not verdict.is_duplicate or (original or 0) & _ITEM:
+            return False
+        if place in apart:
             return True
+        if original is not None:
+            self._copies[place] = number = self._copies.get(place, 0) + 1
+            yields = name in self._yielding  # many spiders never yield an item
+            if yields and number <= TESTS:
+                return True
+            if not number % EVERY and (yields or number <= TESTS * EVERY):
+                return True
         self._dropped[verdict.page_id] = place
         return False
 
@@ -125,6 +127,13 @@ class Callbacks:
         apart[place := (name, _pattern(request))] = None
         self.see(request, page_id)
         return [page for page, at in self._dropped.items() if at == place]
+
+    def _original(self, verdict: Verdict) -> int | None:
+        """Return the bits of the page that one repeats, if this crawl has met it."""
+        if not verdict.is_duplicate or verdict.match is None:
+            return None
+        _, seen, _ = self.state
+        return seen.get(verdict.match.page_id)
 
     def _bit(self, request: Request) -> int:
         bits, _, _ = self.state

@@ -280,6 +280,16 @@ def test_where_items_were_found_is_known_after_a_pause(crawl, tmp_path):
     assert (outcome.items, outcome.pages("kept-callback")) == ([{"path": "/2/52?item"}], [1])
 
 
+def test_items_of_copies_of_pages_of_an_earlier_crawl_are_found(crawl, tmp_path):
+    settings = SLOW | {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.db'}"}
+    first = ITEM, *TWICE[:4]
+    assert len(crawl(Some, *first, settings=settings).items) == 3
+    again = ITEM, TWICE[1], TWICE[0], *TWICE[2:4]  # the copy comes first, and is dropped for now
+    outcome = crawl(Some, *again, settings=settings)
+    assert len(outcome.items) == 3
+    assert outcome.counted()["items/requested-again"] == 1
+
+
 class ByRules(CrawlSpider):
     """Follows links to lists, and reads items, in two formats."""
 
