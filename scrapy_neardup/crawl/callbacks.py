@@ -111,8 +111,8 @@ class Callbacks:
         self._dropped[verdict.page_id] = place
         return False
 
-    def yielded(self, request: Request, verdict: Verdict, *, is_test: bool) -> list[int]:
-        """Note that a page has yielded an item; return the dropped pages to be requested again.
+    def yielded(self, request: Request, verdict: Verdict, *, is_test: bool) -> list[int] | None:
+        """Note that a page has yielded an item; if it shows that others may, return dropped ones.
 
         `is_test` says that it was delivered, if at all, because `lacks_item`.
         """
@@ -122,9 +122,9 @@ class Callbacks:
         page_id = verdict.page_id if verdict.match is None else verdict.match.page_id
         if page_id in seen:
             seen[page_id] |= _ITEM
-        if not shows:
-            return []
-        apart[place := (name, _pattern(request))] = None
+        if not shows or (place := (name, _pattern(request))) in apart:
+            return None
+        apart[place] = None
         self.see(request, page_id)
         return [page for page, at in self._dropped.items() if at == place]
 

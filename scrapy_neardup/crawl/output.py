@@ -106,7 +106,15 @@ class Processing:
         """Note that a page has yielded an item."""
         is_test = visit.action in {KEEP_TEST, DROP, DROP_ITEMS}
         again = self._callbacks.yielded(request, visit.verdict, is_test=is_test)
+        if again is None or visit.verdict.match is None:
+            return
         self.experiments.release(again, "items/requested-again")
+        of, followed = visit.verdict.match.url or "", f"{len(again)} pages are requested again"
+        self.reporter.experiment("items", visit.url, of=of, showed="an item", followed=followed)
+        self.reporter.log.info(
+            "%s repeats %s, but yields an item. Near-duplicates of pages without an item are"
+            " delivered from now on if their URLs have its pattern; %s", visit.url, of, followed,
+        )  # fmt: skip
 
     def is_of_itself(self, response: Response, entry: Any) -> bool:
         """Whether a callback's output is a request for its own page, or submits a form."""

@@ -262,6 +262,8 @@ SLOW = {"CONCURRENT_REQUESTS": 1}
 def test_items_of_copies_of_pages_without_are_found(crawl, paths, lost, settings, counts):
     outcome = crawl(Some, *paths, settings=settings)
     there = {path for path in paths if path.endswith("?item")}
+    learnt = [line for line in outcome.logged("INFO") if "but yields an item" in line]
+    assert len(learnt) in ({1} if counts.get("kept-callback") else {0, 1})  # once, if several do
     items = [item["path"] for item in outcome.items]
     assert len(items) == len(set(items)) == len(there) - lost
     assert dict(zip(counts, outcome.pages(*counts), strict=True)) == counts
