@@ -325,3 +325,9 @@ def test_rules_are_told_apart_by_their_callbacks_and_flags(crawl, site, spider, 
     outcome = crawl(spider, settings={"CONCURRENT_REQUESTS": 1})
     assert sorted(outcome.notes) == sorted(times * "01234")
     assert outcome.pages("dropped", "kept-callback") == [10 - 5 * times, 5 * times]
+
+
+def test_pages_of_a_rule_without_a_callback_are_no_tests(crawl, site):
+    paths = [f"/list/{number}" for number in range(2 * EVERY)]
+    site.routes |= {path: page(text("list")) for path in paths} | {"/": page(text("a"), *paths)}
+    assert crawl(ByRules).pages("kept-test", "dropped") == [0, 2 * EVERY - 1]
