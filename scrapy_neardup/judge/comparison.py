@@ -57,6 +57,8 @@ class Rule(StrEnum):
     ALIKE = "alike"
     RETITLED = "retitled"
     WITHIN_K = "within-k"
+    SOFT_404 = "soft-404"
+    """It repeats the answer to a URL that can't exist (`crawl.experiments.probe`)."""
 
 
 class Refusal(StrEnum):

@@ -200,6 +200,7 @@ RULES: Final[Mapping[str, str]] = {
     "retitled": "The titles differ, and the texts differ at most half as much as under equal"
     " titles, or a tenth as much if the addresses also end in different names.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
+    "soft-404": "The site gives the same answer to a URL that can't exist.",
 }
 """Name of a `scrapy_neardup.judge.comparison.Rule` -> a sentence that explains it."""
 

@@ -1,7 +1,7 @@
 """Probes for soft 404s: requests for URLs that can't exist (``NEARDUP_PROBE``).
 
 One such request is made for each host and kind of URL. A response with status 200 is remembered
-like a page of the crawl, so that pages like it are duplicates by the rule `SOFT_404`.
+like a page of the crawl, so that pages like it are duplicates by the rule `Rule.SOFT_404`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl.experiments.ownrequests import own_meta
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.judge.analysis import page_id
+from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.urls import hash_of
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Page
 
 logger = logging.getLogger(__name__)
-
-SOFT_404: Final = "soft-404"
-"""`Verdict.rule` of a page like the answer to a URL that can't exist."""
 
 MAX_PROBES: Final = 8
 """Maximum number of probes for each host, each with another first folder or extension."""
@@ -64,12 +62,12 @@ class Probe:
     async def judged(
         self, visit: Visit, request: Request, _: Response, page: Page | Verdict
     ) -> None:
-        """Name the rule `SOFT_404` if a page is like an answer to a probe; probe its kind once."""
+        """Apply `Rule.SOFT_404` to a page like an answer to a probe; probe its kind once."""
         if isinstance(page, Verdict):
             return
         match = visit.verdict.match
         if match is not None and match.decided is not None and match.page_id in self._nothing:
-            decided = match.decided._replace(rule=SOFT_404)
+            decided = match.decided._replace(rule=Rule.SOFT_404)
             visit.verdict = replace(visit.verdict, match=replace(match, decided=decided))
         if (parts := Parts.of(request.url)) is None:
             return
