@@ -282,6 +282,21 @@ def test_where_items_were_found_is_known_after_a_pause(crawl, tmp_path):
     assert (outcome.items, outcome.pages("kept-callback")) == ([{"path": "/2/52?item"}], [1])
 
 
+class TwoWithItems(Two):
+    """Yields items of paths with ``?of`` alone."""
+
+    def page(self, response):
+        self.note(response)
+
+    def other(self, response):
+        yield {"path": self.path_of(response)}
+
+
+def test_a_copy_that_another_callback_gets_is_no_test(crawl):
+    paths = "/2/51?of", "/1/51", "/1/52?of", "/2/52?of"
+    assert crawl(TwoWithItems, *paths).pages("kept-callback", "dropped") == [1, 1]
+
+
 def test_items_of_copies_of_pages_of_an_earlier_crawl_are_found(crawl, tmp_path):
     settings = SLOW | {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.db'}"}
     first = ITEM, *TWICE[:4]
