@@ -24,16 +24,19 @@ def card(number, name="other"):
 @pytest.mark.parametrize(("one", "other", "selectors"), [
     ({}, {}, []),
     ({"title": "1"}, {"title": "2"}, []),
-    ({"more": "<script>1</script>"}, {"more": "<script>2</script>"}, []),
-    ({"clock": "12:01"}, {"clock": "12:02"}, ["span"]),
-    ({"own": "a <i>few</i>"}, {"own": "a <i>many</i>"}, ["i"]),
+    ({"more": "<script class=x>1</script>"}, {"more": "<script class=x>2</script>"}, []),
+    ({"clock": "12:01"}, {"clock": "12:02"}, []),  # it has no name, and stands beside other text
+    ({"own": "a <i class=x>few</i>"}, {"own": "a <i class=x>many</i>"}, ["i.x"]),
     ({"more": card(1)}, {"more": card(2)}, ["div.other"]),
     ({"more": card(1)}, {}, ["div.other"]),
     ({"more": card(1, "ad")}, {"more": card(2, "teaser")}, ["div.ad", "div.teaser"]),
     ({"more": card(1) + card(2)}, {"more": card(3) + card(2)}, []),
-    ({"more": '<p><img src="1.png"></p>'}, {"more": '<p><img src="2.png"></p>'}, ["img"]),
-    ({"more": f"<section>{card(1)}{card(2)}</section>"},
-     {"more": f"<section>{card(3)}{card(4)}</section>"}, ["section"]),
+    ({"more": card(1) + card(2, "other new")}, {"more": card(1) + card(3, "other new")},
+     ["div.new"]),
+    ({"more": '<p class=x><img src="1.png"></p>'}, {"more": '<p class=x><img src="2.png"></p>'},
+     ["p.x"]),
+    ({"more": f"<section id=s>{card(1)}{card(2)}</section>"},
+     {"more": f"<section id=s>{card(3)}{card(4)}</section>"}, ["section#s"]),
     ({"own": "It ends at 12:01"}, {"own": "It ends at 12:02"}, []),
 ])  # fmt: skip
 def test_selectors_fit_what_changed_alone(one, other, selectors):
