@@ -32,12 +32,11 @@ class HashTable:
     the row is lost. `get` and `put` are O(1), `put` amortized.
     """
 
-    __slots__ = ("_cells", "_filled", "_most")
+    __slots__ = ("_cells", "_most")
 
     def __init__(self, most: int = MAX_CELLS) -> None:
         self._most = most
         self._cells = array("Q", bytes(8 * _WAYS))
-        self._filled = 0
 
     @property
     def nbytes(self) -> int:
@@ -61,11 +60,11 @@ class HashTable:
             if not cell or cell >> VALUE_BITS == key:
                 break
         else:
-            if len(cells) < self._most and self._filled * 8 > len(cells):
+            # A sparse table with a full row, of chosen keys perhaps, stays small.
+            if len(cells) < self._most and cells.count(0) < len(cells) * 7 // 8:
                 self._double()
                 self.put(key, value)
                 return
-        self._filled += not cell
         cells[start + 1 : at + 1] = cells[start:at]  # the newest comes first
         cells[start] = key << VALUE_BITS | value
 
@@ -75,21 +74,18 @@ class HashTable:
             row = self._cells[start : start + _WAYS]
             kept = [cell for cell in row if cell and cell & _VALUES != value]
             self._cells[start : start + _WAYS] = array("Q", kept + [0] * (_WAYS - len(kept)))
-        self._filled = len(self._cells) - self._cells.count(0)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._cells, self._filled = array("Q", bytes(8 * _WAYS)), 0
+        self._cells = array("Q", bytes(8 * _WAYS))
 
     def _double(self) -> None:
         """Split each row into two, which keep its order."""
-        old, rows = self._cells, len(self._cells) // _WAYS
+        old = self._cells
         self._cells = array("Q", bytes(16 * len(old)))
-        for row in range(rows):
-            cells = [cell for cell in old[row * _WAYS : (row + 1) * _WAYS] if cell]
-            for half in (row, row + rows):
-                kept = [cell for cell in cells if (cell >> VALUE_BITS) % (2 * rows) == half]
-                self._cells[half * _WAYS : half * _WAYS + len(kept)] = array("Q", kept)
+        for cell in reversed(old):
+            if cell:
+                self.put(cell >> VALUE_BITS, cell & _VALUES)
 
 
 class KnownUrls:

@@ -2,16 +2,12 @@
 
 1. All visible text counts, except for boilerplate: text that half of the pages of its host or
    folder share; text that differed between two responses to one request for a page of the same
-   place; and, if addresses agree, elements named as boilerplate, provided that the two pages
-   resemble each other by .8 with them, or that the links there lead to pages of the same names.
+   place; and elements named as boilerplate, if addresses agree (`_Judgement._stays_alike`).
 2. Two pages are one if the resemblance of the text that counts is at least
    ``NEARDUP_MIN_RESEMBLANCE`` (.9). If their titles differ it must be .95, or .99 if the last
    parts of their addresses differ, too (only then a title's numbers count). No page is dropped if
    all visible text resembles the other's by less than .8, except for text that the site has shown
-   not to count. If a page shows a key of its address, this is part of its title. A canonical
-   address counts as a page's path only if titles agree, and only until pages of its site with
-   different titles name the same one. If titles agree, and headers or footers differ because they
-   are the boilerplate of two folders, shingles that reach into these don't count.
+   not to count.
 3. Pages are one if their rows are equal, in any order, and their titles are equal. Pages must be
    equal if almost no text counts (``NEARDUP_MIN_TOKENS``), and while too few pages of the folder
    are known.
@@ -19,7 +15,7 @@
    counts, or too few pages of the folder are known. So do different texts at the place by which
    records differ.
 
-The constants are measured in docs/quality.md.
+docs/quality.md has the exceptions, and what each sentence brings.
 """
 
 from __future__ import annotations
@@ -104,19 +100,18 @@ class Comparison:
         return decided
 
     def _decided(self, candidate: Candidate) -> Decided:
-        if self._at_hand is None:
-            decided = Decided(is_same=True, rule=Rule.WITHIN_K)
-        elif len(candidate.evidence) != len(self._page.evidence):
-            decided = Decided(is_same=False, rule=Refusal.OTHER_KIND)
-        else:
-            ours, of_theirs = self._at_hand.evidence, self._at_hand.excluded
-            theirs = Evidence.unpack(candidate.evidence, self._at_hand.sizes)
-            if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
-                theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()
-            ):  # fmt: skip
-                of_theirs = self._at_hand.context.knowledge.exclude(theirs)
-            decided = _Judgement(self._at_hand, theirs, of_theirs).decide()
-        return decided
+        at_hand = self._at_hand
+        if at_hand is None:
+            return Decided(is_same=True, rule=Rule.WITHIN_K)
+        if len(candidate.evidence) != len(self._page.evidence):
+            return Decided(is_same=False, rule=Refusal.OTHER_KIND)
+        ours, of_theirs = at_hand.evidence, at_hand.excluded
+        theirs = Evidence.unpack(candidate.evidence, at_hand.sizes)
+        if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
+            theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()
+        ):  # fmt: skip
+            of_theirs = at_hand.context.knowledge.exclude(theirs)
+        return _Judgement(at_hand, theirs, of_theirs).decide()
 
     def differs(self, own: Candidate, decided: Decided) -> bool:
         """Return whether a page that was seen again has another title or new rows.

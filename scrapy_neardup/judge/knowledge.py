@@ -111,11 +111,7 @@ class PageGroups(Generic[S]):
 
     def used(self, group: int) -> S:
         """Return the own entry of a group, which becomes the newest; make it if it is missing."""
-        if (entry := self.own.get(group)) is None:
-            entry = self.own[group] = self.shown()
-        else:
-            self.own.move_to_end(group)
-        return entry
+        return self.own.used(group, self.shown)
 
     def of(self, group: int) -> list[S]:
         """Return all entries of a group: the own one first."""

@@ -57,22 +57,9 @@ class Sketch(NamedTuple):
     bits: int
     """Bit i of the sketch as bit i of a number."""
 
-    def common_part(self, level: int, size: int, finest: int) -> int:
-        """Return the bits of the range that two sketches sample, at the level of the coarser one.
-
-        `level` and `finest` are those of the coarser and the finer of the two; this is one of
-        them. Each has ``size >> (level - finest)`` bits there.
-        """
-        steps = level - finest
-        if self.level == level:
-            return merged(self.bits, size, steps)
-        return self.bits & ((1 << (size >> steps)) - 1)
-
 
 def merged(bits: int, size: int, steps: int) -> int:
     """Return `size` bits with every 2^steps neighbours joined. O(size)."""
-    if not steps:
-        return bits
     row = np.frombuffer(bits.to_bytes(size // 8, "little"), np.uint8)
     wide = np.unpackbits(row, bitorder="little")[: (size >> steps) << steps]
     narrow = np.packbits(wide.reshape(-1, 1 << steps).any(axis=1), bitorder="little")
@@ -115,12 +102,14 @@ def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overla
     `boilerplate` has the bits, at the higher of the two levels, that don't count. O(size / 64):
     2 µs for 1,792 bits, and 10 µs if levels differ.
     """
-    level, finest = max(ours.level, theirs.level), min(ours.level, theirs.level)
-    a, b, bits = ours.bits, theirs.bits, size
-    if level != finest:
-        a, b = (each.common_part(level, size, finest) for each in (ours, theirs))
-        boilerplate = merged(boilerplate, size, level - finest)
-        bits = size >> (level - finest)
+    level, steps = max(ours.level, theirs.level), abs(ours.level - theirs.level)
+    a, b, bits = ours.bits, theirs.bits, size >> steps
+    if steps:  # the finer sketch samples only the first part of the coarser one's range
+        a, b = (
+            merged(each.bits, size, steps) if each.level == level else each.bits
+            for each in (ours, theirs)
+        )
+        boilerplate = merged(boilerplate, size, steps)
     counted = ((1 << bits) - 1) & ~boilerplate
     valid = counted.bit_count()
     if not valid:

@@ -36,7 +36,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +47,9 @@ _CHUNK = 1 << 17
 SIGNS = "#$%&*+-<=>@^|~"
 """ASCII characters that are tokens if they touch a word."""
 
-_WORDS = bytes(
-    ord(chr(c).lower()) if chr(c).isalnum() or chr(c) == "_" else 32 for c in range(128)
+_ASCII = bytes(
+    ord(chr(c).lower()) if chr(c).isalnum() or chr(c) in f"_{SIGNS}" else 32 for c in range(128)
 ).ljust(256)
-"""Table for `bytes.translate` that removes signs."""
-_ASCII = bytes(ord(chr(c)) if chr(c) in SIGNS else _WORDS[c] for c in range(128)).ljust(256)
 _SIGN = f"[{re.escape(SIGNS)}]".encode()
 _PART = f"[^ {re.escape(SIGNS)}]".encode()
 _HYPHEN = re.compile(b"(?<=%b)-(?=%b)" % (_PART, _PART))
@@ -156,15 +154,9 @@ def _with_signs(words: bytes) -> bytes:
 
 def has_tokens(texts: Collection[str], minimum: int) -> bool:
     """Return whether texts have `minimum` tokens; stops as soon as it knows."""
-    missing = minimum
-    for text in texts:  # ASCII text can't have more tokens
-        missing -= len(text.encode("ascii", "ignore").translate(_WORDS).split())
-        if missing <= 0:
-            return True
-    missing = minimum
-    for text in texts:
-        missing -= sum([len(chunk.split()) for chunk in normalized_chunks(text)])
-        if missing <= 0:
+    for chunk in chain.from_iterable(map(normalized_chunks, texts)):
+        minimum -= len(chunk.split())
+        if minimum <= 0:
             return True
     return False
 
