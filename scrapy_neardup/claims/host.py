@@ -228,12 +228,12 @@ class Host:
             for part in parts
             if any(other != content for other in self._known.relatives(part, part.without(page)))
         }
-        return parts - (wrong or {min(parts, key=lambda part: self._trust(part, claims[part]))})
 
-    def _trust(self, part: Part, tested: Claim) -> tuple[int, int]:
-        """Return how much a claim is trusted: one that has ended on this host is trusted less."""
-        general = self.claims.get(Key(ANYWHERE, part))
-        return -(general.ended if general else 0), tested.row
+        def trust(part: Part) -> tuple[int, int]:
+            general = self.claims.get(Key(ANYWHERE, part))
+            return -(general.ended if general else 0), claims[part].row
+
+        return parts - (wrong or {min(parts, key=trust)})
 
     def _compare(
         self,

@@ -4,16 +4,11 @@ If a page shows keys of its address, they count as headings. The address itself 
 (`scrapy_neardup.urls`).
 
 Calendars are endless, so only two years of their empty months are kept. A month is empty if its
-page shows only its date: its address names a year and a month, and its text has the days of that
-month in a row, with no word between them and no link. All other numbers are those of the address,
-or one more or less, as in links to the months before and after. Such a page is read without its
-numbers, and looked up as that month of an even or an odd year. So a third year repeats the first
-if the two are equal except for DOM paths that change. A month with an event has other words, or
-links, and so isn't empty.
-
-The crawl doesn't reach later months, unless other pages link to them. If a site has appointments
-only two years from now, it usually links to them elsewhere. Pages that match ``NEARDUP_DENY``
-aren't judged at all.
+address names a year and a month, and its text has the days of that month in a row, with no word
+between them and no link. All other numbers are those of the address, or one more or less, as in
+links to the months before and after. Such a page is read without its numbers, and looked up as
+that month of an even or an odd year. So a third year repeats the first if the two are equal except
+for DOM paths that change. The crawl doesn't reach later months, unless other pages link to them.
 """
 
 from __future__ import annotations
@@ -44,8 +39,6 @@ are weeks or days of neighbouring months."""
 
 _YEARS, _MONTHS = range(1000, 3000), range(1, 13)
 _NUMBER = re.compile(r"\d{1,9}")
-_LONG_NUMBER = re.compile(r"\d{4}")
-"""Pattern of a path or query that names a year; a port may match, too."""
 _TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
 
 
@@ -67,10 +60,8 @@ def without_year(content: Content, url: str | None) -> Content:
 
     O(length of the text) if the address names a month, else O(length of the address).
     """
-    if not (url and _LONG_NUMBER.search(url, max(0, url.find("/", len("https://"))))):
-        return content
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url or "")
     except ValueError:
         return content
     address = f"{parts.path}?{parts.query}"

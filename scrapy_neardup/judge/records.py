@@ -1,14 +1,12 @@
 """Records of a site: pages of one template that differ in the text at one place.
 
-Examples are jobs, prices and quotes: the template around them is the same, and each has its own
-line. Two conditions must hold for a DOM path. First, at least `SHOWN` pages of a folder that
-repeat one page (or the pages of several small groups) have texts there that no other page has.
-Second, two responses to one request have shown that the text there doesn't change by itself. If no
-request was made twice yet, one is. From then on, pages of the folder that differ there are
-different pages, and those that were dropped before are requested again. No word or number has a
-special meaning. Editions and mirrors, which differ only in a folder, aren't records. Nor are pages
-all of whose words are also on the page dropped before, such as an article with *Reply to Mia*, if
-Mia's comment is on each of these pages.
+Examples are jobs, prices and quotes. Two conditions must hold for a DOM path. First, at least
+`SHOWN` pages of a folder that repeat one page (or the pages of several small groups) have texts
+there that no other page has, and each has a word that the page dropped before it lacks. Second,
+two responses to one request have shown that the text there doesn't change by itself. If no request
+was made twice yet, one is. From then on, pages of the folder that differ there are different
+pages, and those that were dropped before are requested again. Editions and mirrors, which differ
+only in a folder, aren't records.
 """
 
 from __future__ import annotations

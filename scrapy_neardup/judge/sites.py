@@ -118,7 +118,9 @@ class Site:
         return True
 
     def _restore(self, parts: dict[str, Any]) -> None:
-        self.member = _name(parts["member"])
+        if not isinstance(member := parts["member"], str) or len(member) > _MAX_NAME:
+            raise ValueError("not the name of a crawl")
+        self.member = member
         self._taught.update(dict.fromkeys(map(int, parts["taught"])))
         for table in self._tables:
             table.restore(parts[table.name])
@@ -144,12 +146,6 @@ class Site:
                 [each[table.name] for each in others if table.name in each]
             )
         return skipped
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _MAX_NAME:
-        raise ValueError("not the name of a crawl")
-    return value
 
 
 def _load(dump: bytes, most: int) -> dict[str, Any]:

@@ -84,17 +84,12 @@ class Titles(SiteRule[_Titles]):
         found, disbelieves = set(), False
         for folder in self.folders.chain(evidence.host, evidence.folder):
             known = self.of(folder)
-            pages = 0
-            for each in known:
-                pages += each.pages
-                disbelieves |= each.disbelieves
+            disbelieves |= any([each.disbelieves for each in known])
+            pages = sum([each.pages for each in known])
             if pages >= MIN_TITLES:
                 least = max(SHARE * pages, MIN_TITLES - 1)
                 for segment in evidence.segments:
-                    titles = 0
-                    for each in known:
-                        titles += each.segments.get(segment, 0)
-                    if titles >= least:
+                    if sum([each.segments.get(segment, 0) for each in known]) >= least:
                         found.add(segment)
         if not (found or disbelieves):
             return NOTHING
