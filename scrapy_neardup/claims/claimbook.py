@@ -164,8 +164,8 @@ class ClaimBook(BoundedDict[Key, Claim]):
         for key, theirs in (each for dump in dumps for each in loaded(dump)):
             mine = self.get(key) or self.about(key)
             if mine.merge(theirs):
-                pair = mine.example or mine.counter or ("", "")
-                changes.append(Change(key, mine, begins=mine.is_in_force, pair=pair))
+                pair = mine.example if mine.is_in_force else mine.counter
+                changes.append(Change(key, mine, mine.is_in_force, pair or ("", "")))
         return changes
 
 
