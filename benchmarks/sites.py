@@ -35,6 +35,8 @@ from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS
 from scrapy_neardup.offline.joins import self_join
 from scrapy_neardup.text import Content, Extractor, View, parse_html
 
+of_text = Content.of_text
+
 DUPLICATE = 0.9
 """A page is a true duplicate if an earlier page resembles it at least so much."""
 EQUAL = 0.9995
@@ -159,7 +161,7 @@ def load(source: Source) -> Site:
         pages = [str(path.relative_to(folder)) for path in html_files(folder)]
         # Of a page that says nothing, such as a spinner, no truth can know anything.
         plain = [
-            content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else Content("")
+            content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else of_text("")
             for content in read_contents(replace(source, view="main"), pages)
         ]
         key = f"truth-{_digest(folder, pages)}"
@@ -203,7 +205,7 @@ def read_page(body: bytes, view: View = "main") -> Content:
     try:
         return Extractor(mode=view).extract(parse_html(body))
     except InputError:
-        return Content("")
+        return of_text("")
 
 
 def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:

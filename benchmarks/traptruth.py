@@ -89,7 +89,7 @@ class Truth:
         self._number = {
             key: texts.setdefault(site.content(*key).text, len(texts)) for key in sorted(keys)
         }
-        found = exact_truth([Content(text) for text in texts])
+        found = exact_truth([Content.of_text(text) for text in texts])
         self._alike = [
             {number: 1.0} | {other: j for other, j in found[number] if j >= DUPLICATE}
             for number in range(len(texts))

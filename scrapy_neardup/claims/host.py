@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import NEEDED, Change, Claim, Pair
+from scrapy_neardup.claims.claim import NEEDED, Change, Pair
 from scrapy_neardup.claims.claimbook import (
     ALL,
     ANYWHERE,

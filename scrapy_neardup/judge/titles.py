@@ -84,7 +84,7 @@ class Titles(SiteRule[_Titles]):
         found, disbelieves = set(), False
         for folder in self.folders.chain(evidence.host, evidence.folder):
             known = self.of(folder)
-            disbelieves |= any([each.disbelieves for each in known])
+            disbelieves |= any(each.disbelieves for each in known)
             pages = sum([each.pages for each in known])
             if pages >= MIN_TITLES:
                 least = max(SHARE * pages, MIN_TITLES - 1)

@@ -87,8 +87,7 @@ class Content:
     """The content of a page."""
 
     blocks: Blocks = _NO_TEXT
-    """The text in the order of the page, without its boilerplate in the view ``main``. A text, or
-    an iterable of blocks, is taken as well."""
+    """The text in the order of the page, without its boilerplate in the view ``main``."""
     title: str = ""
     """White space collapsed; ``""`` if there is none."""
     images: tuple[str, ...] = ()
@@ -111,17 +110,10 @@ class Content:
     """Names of the pages that links lead to in elements named as boilerplate, distinct and
     sorted, without parameters that most of them have in common."""
 
-    def __post_init__(self) -> None:
-        blocks: Any = self.blocks
-        if isinstance(blocks, str):
-            blocks = (Block(blocks, Form.CONTENT, 0),)
-        if not isinstance(blocks, Blocks):
-            object.__setattr__(self, "blocks", Blocks.of(tuple(blocks)))
-
     @classmethod
-    def of_text(cls, text: str) -> Self:
-        """Return the content of a page that is only a text."""
-        return cls(Blocks.of((Block(text, Form.CONTENT, 0),)))
+    def of_text(cls, text: str, title: str = "", **more: Any) -> Self:
+        """Return the content of a page that is only a text under a title."""
+        return cls(Blocks.of((Block(text, Form.CONTENT, 0),)), title, **more)
 
     @property
     def text(self) -> str:

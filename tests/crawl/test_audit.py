@@ -17,7 +17,7 @@ from site_server import page, text
 from scrapy_neardup import __version__
 from scrapy_neardup.crawl import pagestate
 from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, pack_text
-from scrapy_neardup.text import Block, Content, Form
+from scrapy_neardup.text import Block, Blocks, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 DUPLICATE = Verdict(
@@ -55,7 +55,7 @@ def test_a_line_says_how_a_page_was_found_and_what_it_says(audit):
     match = replace(DUPLICATE.match, found="features", decided=decided)
     forms = {"Äh, text": Form.CONTENT, "next": Form.LINKS, "ad": Form.NAMED}
     blocks = [Block(text, form, path) for path, (text, form) in enumerate(forms.items(), 1)]
-    content = Content(title="T" * 1000, headings=("One", "Two"), blocks=blocks)
+    content = Content(title="T" * 1000, headings=("One", "Two"), blocks=Blocks.of(blocks))
     with_text, without = (
         write(audit, replace(DUPLICATE, match=match), content, with_text=wanted)
         for wanted in (True, False)

@@ -30,7 +30,7 @@ def new():
 def duplicate(of=1, url="/product/0", count=2, action="drop", text=None):
     match = Match(page_id=of, distance=0, url=url and HOST + url, count=count)
     verdict = Verdict(decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0, match=match)
-    content = text and Content(text, title="Title")
+    content = text and Content.of_text(text, title="Title")
     return pagestate.Visit(verdict=verdict, action=action, content=content)
 
 

@@ -23,7 +23,7 @@ from scrapy_neardup.text import Content
 def test_features_of_a_page():
     shingles, ours = fixed(300), Filter(8, 8, 1)
     assert np.array_equal(ours.features_of(shingles), ours.digests(minima(shingles, 64)))
-    content = Content(" ".join(f"word{number}" for number in range(300)))
+    content = Content.of_text(" ".join(f"word{number}" for number in range(300)))
     analyser = Analyser(Parameters(min_resemblance=0.0, method="minwise"))
     page = analyser.page(content, page_id=1, url=None)
     of_page = shingled(token_hashes(content.text), shingle_size=Parameters().shingle_size)[0]

@@ -12,18 +12,20 @@ from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.verdict import Decision
 
+of_text = Content.of_text
+
 BEST = Parameters(**PRESETS["best"])
 COMPACT = Parameters(**PRESETS["compact"])
 PAPER = Parameters(**PRESETS["paper"])
 
 
-KNOWN = [Content(" ".join(words(seed, 100)), title=f"other{seed}") for seed in range(-9, 0)]
+KNOWN = [of_text(" ".join(words(seed, 100)), title=f"other{seed}") for seed in range(-9, 0)]
 """Pages after which a site is known."""
 
 
 def judged(parameters, *given, uri="memory:"):
     """Judge these contents, or texts of these words; return a verdict for each."""
-    contents = (each if isinstance(each, Content) else Content(" ".join(each)) for each in given)
+    contents = (each if isinstance(each, Content) else of_text(" ".join(each)) for each in given)
     pages = ((f"http://a.example/{n}", content) for n, content in enumerate(contents))
     return judging.judged(pages, parameters, uri)
 
@@ -78,12 +80,12 @@ def test_what_is_named_as_boilerplate_makes_no_repetition(menus, texts):
 def test_boilerplate_that_no_name_gives_away_is_learnt():
     static = words(0, 1000)
     texts = [[*static, *words(seed, 300 if seed < 13 else 40)] for seed in range(1, 40)]
-    pages = [Content(" ".join(text), title="A page") for text in texts]
+    pages = [of_text(" ".join(text), title="A page") for text in texts]
     assert [verdict.decision for verdict in judged(BEST, *pages)] == [Decision.NEW] * len(pages)
     # Before it is learnt such pages have to be equal.
     assert not any(verdict.is_duplicate for verdict in judged(BEST, *pages[12:]))
     # A page with enough of its own, again but for one word, is found all the same.
-    again = Content(" ".join([*texts[4][:-1], "other"]), title="A page")
+    again = of_text(" ".join([*texts[4][:-1], "other"]), title="A page")
     assert judged(BEST, *pages, again)[-1].is_duplicate
 
 
@@ -101,7 +103,7 @@ def test_next_to_nothing_but_boilerplate_must_agree():
 def test_a_few_words_among_boilerplate_are_told_apart_by_title_or_text(title):
     static = words(0, 300)
     known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
-    short = [Content(" ".join([*static, *words(seed, 3)]), title=title.format(seed))
+    short = [of_text(" ".join([*static, *words(seed, 3)]), title=title.format(seed))
              for seed in range(100, 400)]  # fmt: skip
     found = [verdict.decision for verdict in judged(BEST, *known, *short, *short[100:])]
     assert {*found[: len(known) + 300]} == {Decision.NEW}

@@ -14,6 +14,8 @@ from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Candidate, Decision, Match, Page, Reason, Verdict
 
+of_text = Content.of_text
+
 LONG = " ".join(f"word{number}" for number in range(200))
 
 
@@ -33,7 +35,7 @@ def kept_of(page):
 
 def test_what_a_title_says():
     def title(title, *headings):
-        return kept_of(analysed(Content(LONG, title, headings=headings))).segments
+        return kept_of(analysed(of_text(LONG, title, headings=headings))).segments
 
     assert title("") == frozenset()
     assert title("A") == title("A") != title("B")
@@ -45,7 +47,7 @@ def test_what_a_title_says():
 
 def test_an_address_is_in_the_evidence():
     address = Address.of("http://example.com/a/b?c=d")
-    kept = kept_of(analysed(Content(LONG), url="http://example.com/a/b?c=d"))
+    kept = kept_of(analysed(of_text(LONG), url="http://example.com/a/b?c=d"))
     assert (kept.host, kept.folder) == (address.folders[0], address.folders[-1])
     assert kept.path == address.path & 0xFFFFFFFF
     assert (kept.query, kept.name) == (address.query, address.name)
@@ -56,7 +58,7 @@ def test_an_address_is_in_the_evidence():
     ("http://other.example/a/c", False), ("http://[", False),
 ])  # fmt: skip
 def test_a_page_is_looked_up_at_its_canonical_address_on_its_site(canonical, is_other):
-    page = analysed(Content(LONG, canonical=canonical), url="http://example.com/a/b")
+    page = analysed(of_text(LONG, canonical=canonical), url="http://example.com/a/b")
     kept = kept_of(page)
     looked_up = Address.of("http://example.com/a/c" if is_other else "http://example.com/a/b").path
     assert (kept.has_canonical, page.features[-1]) == (is_other, looked_up)
@@ -67,7 +69,7 @@ def test_a_page_is_looked_up_at_its_canonical_address_on_its_site(canonical, is_
 def test_a_page_is_not_told_apart_by_its_own_address(rest):
     def page(path):
         text = f"The requested page {path} could not be found. {rest}"
-        content = Content(text, f"404: {path}", headings=(path,))
+        content = of_text(text, f"404: {path}", headings=(path,))
         return analysed(content, url=f"http://example.com{path}")
 
     first, second = page("/one"), page("/two/two")
@@ -92,16 +94,16 @@ def test_a_page_of_links_is_what_its_links_say():
 
 @pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])
 def test_next_to_no_text_is_unjudged(text):
-    (verdict,) = judged(Content(text, title="whatever", images=("/a.png",)))
+    (verdict,) = judged(of_text(text, title="whatever", images=("/a.png",)))
     assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, Reason.EMPTY)
     assert verdict.fingerprint is None
 
 
 def test_min_tokens_is_the_boundary():
     text = " ".join(f"w{number}" for number in range(32))
-    assert not analysed(Content(text), method="simhash", min_resemblance=0.0).exact
-    assert analysed(Content(text), method="simhash", min_resemblance=0.0, min_tokens=33).exact
-    assert not analysed(Content(text), min_tokens=33).exact
+    assert not analysed(of_text(text), method="simhash", min_resemblance=0.0).exact
+    assert analysed(of_text(text), method="simhash", min_resemblance=0.0, min_tokens=33).exact
+    assert not analysed(of_text(text), min_tokens=33).exact
 
 
 @pytest.mark.parametrize(("scope", "name"), [
@@ -109,7 +111,7 @@ def test_min_tokens_is_the_boundary():
     ("host+language", "a.example.co.uk cy"), ("domain+language", "example.co.uk cy"),
 ])  # fmt: skip
 def test_scopes(scope, name):
-    page = analysed(Content(LONG, language="cy"), url="http://a.example.co.uk/x", scope=scope)
+    page = analysed(of_text(LONG, language="cy"), url="http://a.example.co.uk/x", scope=scope)
     assert page.scope == name
 
 
@@ -121,12 +123,12 @@ GERMAN = (
 def test_the_language_of_a_page_that_declares_none_is_guessed():
     pytest.importorskip("py3langid")
     guessed = {"scope": "language", "detect_language": True}
-    assert analysed(Content(GERMAN), **guessed).scope == " de"
-    assert analysed(Content(GERMAN, language="cy"), **guessed).scope == " cy"
-    assert analysed(Content("zu kurz " * 12), **guessed).scope == " "
-    assert analysed(Content(GERMAN), scope="language").scope == " "
+    assert analysed(of_text(GERMAN), **guessed).scope == " de"
+    assert analysed(of_text(GERMAN, language="cy"), **guessed).scope == " cy"
+    assert analysed(of_text("zu kurz " * 12), **guessed).scope == " "
+    assert analysed(of_text(GERMAN), scope="language").scope == " "
     analyser = pickle.loads(pickle.dumps(Analyser(Parameters(**guessed))))
-    assert analyser.page(Content(GERMAN), page_id=1, url=None).scope == " de"
+    assert analyser.page(of_text(GERMAN), page_id=1, url=None).scope == " de"
     assert Parameters(**guessed).schema() != Parameters(scope="language").schema()
 
 
@@ -140,16 +142,16 @@ def test_a_language_is_not_guessed_for_nothing_nor_without_the_library(monkeypat
 
 def test_urls_are_redacted_hashed_or_left_out():
     secret = "http://user:password@example.com/a"
-    assert analysed(Content(LONG), url=secret).url == "http://example.com/a"
-    assert analysed(Content(LONG), url=secret, store_urls=False).url is None
-    hashed = analysed(Content(LONG), url=secret, store_urls="hash").url
+    assert analysed(of_text(LONG), url=secret).url == "http://example.com/a"
+    assert analysed(of_text(LONG), url=secret, store_urls=False).url is None
+    hashed = analysed(of_text(LONG), url=secret, store_urls="hash").url
     assert hashed.startswith("blake2b:")
-    assert hashed == analysed(Content(LONG), url="http://example.com/a", store_urls="hash").url
+    assert hashed == analysed(of_text(LONG), url="http://example.com/a", store_urls="hash").url
 
 
 def test_a_secret_key_changes_every_fingerprint():
     for text in (LONG, "just a few short words"):
-        pages = [analysed(Content(text), hash_key=key) for key in (None, b"one", b"two")]
+        pages = [analysed(of_text(text), hash_key=key) for key in (None, b"one", b"two")]
         assert len({page.fingerprint for page in pages}) == 3
 
 

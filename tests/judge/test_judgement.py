@@ -12,8 +12,10 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import LEARNABLE, PRESETS
-from scrapy_neardup.text import Block, Content, Form
+from scrapy_neardup.text import Block, Blocks, Content, Form
 from scrapy_neardup.verdict import Decision
+
+of_text = Content.of_text
 
 BEST = Parameters(**PRESETS["best"])
 CONFIRMING = [Parameters(**PRESETS[name]) for name in ("best", "compact")]
@@ -318,7 +320,7 @@ def test_simhash_alone_decides(titles, max_distance):
     parameters = replace(PAPER, titles=titles, max_distance=max_distance)
     dropped = 0
     for number, pair in enumerate(changed_pairs()):
-        pages = [(f"{number}/{n}", Content(text, f"Title {n}")) for n, text in enumerate(pair)]
+        pages = [(f"{number}/{n}", of_text(text, f"Title {n}")) for n, text in enumerate(pair)]
         ours, theirs = crawl(pages, parameters)
         is_near = (ours.fingerprint ^ theirs.fingerprint).bit_count() <= max_distance
         assert theirs.is_duplicate is is_near
@@ -329,7 +331,7 @@ def test_simhash_alone_decides(titles, max_distance):
 @pytest.mark.parametrize("other", [{"images": ("/1.png",)}, {"data": ("1",)}])
 def test_simhash_alone_sees_no_media(other):
     text = prose(1, 100)
-    pages = [("a", Content(text)), ("b", Content(text, **other))]
+    pages = [("a", of_text(text)), ("b", of_text(text, **other))]
     assert kept(crawl(pages, PAPER)) == [True, False]
 
 
@@ -338,15 +340,15 @@ def test_forms_and_places_do_not_reach_it():
     forms = (text[:50], Form.NAMED), (text[50:], Form.LINKS)
     cut = [Block(" ".join(part), form, path) for path, (part, form) in enumerate(forms, 2)]
     whole = [Block(" ".join(text), Form.CONTENT, 1)]
-    pages = [("a", Content(blocks=whole)), ("b", Content(blocks=cut))]
+    pages = [("a", Content(Blocks.of(whole))), ("b", Content(Blocks.of(cut)))]
     assert crawl(pages, PAPER)[1].match.distance == 0
 
 
 def test_it_keeps_and_learns_nothing_else():
     analyser = Analyser(PAPER)
-    page = analyser.page(Content(prose(1, 100), "A title"), page_id=1, url="http://a.example/")
+    page = analyser.page(of_text(prose(1, 100), "A title"), page_id=1, url="http://a.example/")
     assert (page.evidence, page.features) == (b"", ())
-    again = crawl([*((str(n), Content(prose(n, 100))) for n in range(9))], PAPER)
+    again = crawl([*((str(n), of_text(prose(n, 100))) for n in range(9))], PAPER)
     assert {verdict.decision for verdict in again} == {Decision.NEW}
 
 
@@ -356,7 +358,7 @@ def test_it_keeps_and_learns_nothing_else():
 def test_titles_may_be_ignored():
     """Also on the first pages of a site."""
     pairs = [
-        (f"{number}/{n}", Content(text, prose(f"{number} {n}", 3)))
+        (f"{number}/{n}", of_text(text, prose(f"{number} {n}", 3)))
         for number, pair in enumerate(islice(changed_pairs(), 20))
         for n, text in enumerate(pair)
     ]

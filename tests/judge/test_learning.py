@@ -19,6 +19,8 @@ from scrapy_neardup.judge.sites import Site
 from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.text import Content, parse_html
 
+of_text = Content.of_text
+
 PARAMETERS = Parameters()
 TITLE = "<title>{} of the site</title>"
 
@@ -83,7 +85,7 @@ async def test_what_a_request_teaches_counts_once_it_was_shown_twice():
         assert not await ask_again(detector, 1)
         assert await ask_again(detector, 2)
         assert not await ask_again(detector, 3)
-        unjudged = Analyser(PARAMETERS).page(Content(""), page_id=1, url="http://a.example/4")
+        unjudged = Analyser(PARAMETERS).page(of_text(""), page_id=1, url="http://a.example/4")
         assert unjudged.decision == "unjudged"
         assert not await detector.learn_response(page(4), unjudged)
         assert rule_of(detector, "changing").exclude(page(5).known).paths

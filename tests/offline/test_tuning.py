@@ -31,7 +31,7 @@ from scrapy_neardup.offline.jobs.tuning import (
     share,
 )
 from scrapy_neardup.report.summary import entries, unpacked
-from scrapy_neardup.text import Block, Content, Form
+from scrapy_neardup.text import Block, Blocks, Content, Form
 
 SOURCE = random.Random(11)
 WORDS = [f"{a}{b}{c}" for a in "bdfgkl" for b in "aeiou" for c in "mnrst"]
@@ -52,7 +52,7 @@ def truth(contents, address="http://a.example/{}/", kept=None):
     """Return the truth about pages, each in a folder of its own, or in one."""
     texts = Texts()
     for number, content in enumerate(contents):
-        read = Content(content) if isinstance(content, str) else content
+        read = Content.of_text(content) if isinstance(content, str) else content
         texts.add(ReadPage(address.format(number), read))
     texts.learn_template(np.ones(len(texts), bool) if kept is None else kept)
     return truth_of(texts)
@@ -97,7 +97,7 @@ def test_a_page_that_cannot_be_read_is_no_duplicate():
 
 def page(*blocks, **said):
     made = [Block(text, form, path) for path, (text, form) in enumerate(blocks, 1)]
-    return Content(blocks=made, **said)
+    return Content(Blocks.of(made), **said)
 
 
 def test_a_line_that_most_pages_of_a_folder_share_is_a_word():
@@ -168,7 +168,7 @@ def test_an_audit_gives_the_texts_it_holds():
 
 
 def pages(*texts):
-    contents = (None if text is None else Content(text) for text in texts)
+    contents = (None if text is None else Content.of_text(text) for text in texts)
     return [ReadPage(f"http://a.example/?sid={number}", each)
             for number, each in enumerate(contents)]  # fmt: skip
 

@@ -12,7 +12,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.report.differences import Difference
 from scrapy_neardup.report.reportpage import text_of
 from scrapy_neardup.report.summary import entries
-from scrapy_neardup.text import Block, Content, Form
+from scrapy_neardup.text import Block, Blocks, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 
@@ -32,7 +32,7 @@ def test_what_a_crawl_writes_is_read(tmp_path):
             ),
         ),
     )  # fmt: skip
-    blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.LINKS, 0)]
+    blocks = Blocks.of([Block("a", Form.CONTENT, 0), Block("text", Form.LINKS, 0)])
     content = Content(title="A page", headings=("One", "Two"), blocks=blocks)
     audit.verdict("http://h/a", Visit(verdict=verdict, action="drop", content=content))
     kept = f"{0xB:016x}"

@@ -10,6 +10,8 @@ from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.readings import without_year
 from scrapy_neardup.text import Content, Extractor, parse_html
 
+of_text = Content.of_text
+
 ROWS = {
     "bare": lambda year, month: calendar.Calendar().monthdayscalendar(year, month),
     "with the days around": lambda year, month: [
@@ -99,7 +101,7 @@ def test_what_is_no_empty_month(address, note):
 
 def test_a_report_may_differ_in_its_year_alone():
     for year in range(2001, 2040):
-        content = Content(f"Report of May {year}. Nothing has happened in {year}.", f"May {year}")
+        content = of_text(f"Report of May {year}. Nothing has happened in {year}.", f"May {year}")
         assert without_year(content, f"http://a.example/reports/{year}/05") is content
 
 

@@ -32,7 +32,7 @@ def test_pickle():
         copy = pickle.loads(pickle.dumps(extractor))
         for html in PAGES:
             assert copy.extract(parse_html(html)) == extractor.extract(parse_html(html))
-    assert pickle.loads(pickle.dumps(Content("a", "b", ("c",), ("d",)))).images == ("c",)
+    assert pickle.loads(pickle.dumps(Content.of_text("a", "b", images=("c",)))).images == ("c",)
 
 
 def test_a_part_of_a_tree():
