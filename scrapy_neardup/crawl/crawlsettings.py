@@ -113,22 +113,17 @@ def _reject_unknown(settings: BaseSettings) -> None:
             raise ConfigurationError(f"{key} is not a setting of scrapy-neardup; {hint}")
 
 
-NEEDED_LATER = ("bs4", "chardet")
-"""Modules of dependencies that are imported when a page needs them."""
-
-
 def check_needed() -> None:
-    """Raise `ConfigurationError` if a module is missing that only some pages need."""
-    for name in NEEDED_LATER:
-        try:
-            there = find_spec(name) is not None
-        except ValueError:  # such as for a module that was removed from sys.modules
-            there = False
-        if not there:
-            raise ConfigurationError(
-                f"scrapy-neardup needs the module {name}, which isn't installed: "
-                f"{INSTALL.format('')} installs it"
-            )
+    """Raise `ConfigurationError` if chardet is missing, which is imported when a page needs it."""
+    try:
+        there = find_spec("chardet") is not None
+    except ValueError:  # such as for a module that was removed from sys.modules
+        there = False
+    if not there:
+        raise ConfigurationError(
+            "scrapy-neardup needs the module chardet, which isn't installed: "
+            f"{INSTALL.format('')} installs it"
+        )
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:

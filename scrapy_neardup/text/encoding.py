@@ -5,8 +5,8 @@ bytes is still UTF-8. Otherwise a page is Windows-1252, as in browsers, unless i
 another script. (Scrapy before 2.18 always takes Windows-1252.) In a Western text bytes above 127
 are single or in pairs: é, ß, «À. Runs of four or more that aren't drawn lines are words of another
 script, in a one-byte encoding (Cyrillic, Greek, Hebrew, Arabic, Thai) or a multi-byte one
-(Chinese, Japanese, Korean). Only then `bs4.UnicodeDammit` guesses from a part of the page, and
-never an encoding in which ASCII isn't ASCII. Central European and Turkish pages are read as
+(Chinese, Japanese, Korean). Only then `chardet` guesses from a part of the page, and never an
+encoding in which ASCII isn't ASCII. Central European and Turkish pages are read as
 Windows-1252, too: a guess between Latin encodings is too uncertain for a short page, and pages of
 one site would be read in two ways.
 """
@@ -54,7 +54,7 @@ def declares_encoding(body: bytes, content_type: str | None = None) -> bool:
 def guess_encoding(body: bytes) -> str:
     """Return the encoding of a page that doesn't declare it.
 
-    O(n): some milliseconds for a megabyte, and 2 ms more if `bs4.UnicodeDammit` guesses.
+    O(n): some milliseconds for a megabyte, and 2 ms more if `chardet` guesses.
     """
     if _is_utf_8(body):
         return "utf-8"
@@ -87,22 +87,18 @@ def _foreign_words(body: bytes) -> int:
 
 
 def _detect(window: bytes) -> str:
-    # Imported here, because few pages need them.
-    from bs4.dammit import UnicodeDammit  # noqa: PLC0415
-    from chardet import detect_all  # noqa: PLC0415
+    from chardet import detect_all  # noqa: PLC0415  (few pages need it)
 
     # Up to a tag, so that no character is cut: in no encoding is "<" a part of another one.
     window = window[: window.rfind(b"<")] if b"<" in window else window
-    # UnicodeDammit alone uses any installed detector, so two machines might disagree.
-    names = [found["encoding"] for found in detect_all(window)]
-    likely = [name for name in names if name is not None and _keeps_ascii(name)]
-    guess = UnicodeDammit(window, likely[:1]).original_encoding
-    return guess if guess and _keeps_ascii(guess) else "cp1252"
+    names = (found["encoding"] for found in detect_all(window))
+    return next((name for name in names if name and _fits(name, window)), "cp1252")
 
 
-def _keeps_ascii(encoding: str) -> bool:
-    """Return whether markup stays markup in an encoding, as it doesn't in EBCDIC."""
+def _fits(encoding: str, window: bytes) -> bool:
+    """Return whether a part of a page can be decoded; in EBCDIC markup isn't markup."""
     try:
+        window.decode(encoding)
         return _MARKUP.decode(encoding) == _MARKUP.decode()
     except (LookupError, ValueError):
         return False
