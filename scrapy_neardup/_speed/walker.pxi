@@ -1,4 +1,4 @@
-# The walk itself, for walk.pyx: `_Walker` of `scrapy_neardup.text.walk`.
+# The walk itself, for walk.pyx: `Walker` of `scrapy_neardup.text.walk`.
 #
 # The methods have the names of those there and do the same in the same order, on UTF-8: text becomes
 # a string when its block ends.
@@ -11,7 +11,7 @@ cdef struct Around:
 
 
 cdef class Walker:
-    """One pass over one tree; `scrapy_neardup.text.walk._Walker` says what its fields are."""
+    """One pass over one tree; `scrapy_neardup.text.walk.Walker` says what its fields are."""
 
     cdef bint boilerplate, frames, in_section, joins, in_row, has_boilerplate
     cdef int form, link_depth, heading_depth, svg_depth

@@ -5,7 +5,7 @@ from extracted import BODY, FULL, MAIN, content, words
 from lxml import etree
 
 from scrapy_neardup.text import Extractor, link_targets, parse_html
-from scrapy_neardup.text.walker import MAX_TITLE
+from scrapy_neardup.text.walk import MAX_TITLE
 
 
 @pytest.mark.parametrize(("html", "title"), [
