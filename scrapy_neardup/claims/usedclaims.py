@@ -23,9 +23,7 @@ from scrapy_neardup.claims.part import (
     PATH_PARAMETER,
     PATTERN,
     SEGMENT,
-    SLASH,
     SPENT,
-    WWW,
     Part,
     part_of,
 )
@@ -96,7 +94,7 @@ def _sorted(claims: list[UsedClaim]) -> list[UsedClaim]:
     )
 
 
-_REMOVAL, _SUBPATH, _NORMALIZER = 1, 2, 3
+_REMOVAL, _SUBPATH = 1, 2
 """Order in which duplicate-url-discarder applies its processors."""
 
 
@@ -105,15 +103,13 @@ def dud_rules(
 ) -> tuple[list[dict[str, Any]], list[UsedClaim]]:
     """Return rules for duplicate-url-discarder, and the claims that they can't express.
 
-    That package removes parameters whatever their value, and segments at one place; ``www.``
-    and the last slash only together. Its format: https://pypi.org/project/duplicate-url-discarder/
-    `pages` are as for `deny_patterns`.
+    That package removes parameters whatever their value, and segments at one place. Its format:
+    https://pypi.org/project/duplicate-url-discarder/. `pages` are as for `deny_patterns`.
     """
     known = _known(pages)
     rules: list[dict[str, Any]] = []
     left: list[UsedClaim] = []
     removed: dict[str, dict[str, None]] = {}
-    normalized: dict[str, dict[Part, UsedClaim]] = {}
     for claim in claims:
         part, host = claim.key.part, claim.host
         if _others(claim, known):
@@ -125,16 +121,9 @@ def dud_rules(
             rule = _dud(_SUBPATH, f"{host}/{part.what}/", "subpathRemoval", [0])
             if rule not in rules:
                 rules.append(rule)
-        elif part.kind in {WWW, SLASH}:
-            normalized.setdefault(host, {})[part] = claim
         else:
             left.append(claim)
     rules += [_dud(_REMOVAL, at, "queryRemoval", list(names)) for at, names in removed.items()]
-    for host, both in normalized.items():
-        if len(both) > 1:
-            rules.append(_dud(_NORMALIZER, host, "normalizer", []))
-        else:
-            left += both.values()
     return sorted(rules, key=lambda rule: (rule["order"], rule["urlPattern"]["include"])), left
 
 
@@ -145,8 +134,8 @@ def _folder(place: str) -> str:
 
 
 def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str, Any]:
-    rule = {"order": order, "urlPattern": {"include": [pattern]}, "processor": processor}
-    return rule | {"args": args} if args else rule
+    include = {"include": [pattern]}
+    return {"order": order, "urlPattern": include, "processor": processor, "args": args}
 
 
 def deny_patterns(
