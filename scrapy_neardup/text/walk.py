@@ -43,14 +43,12 @@ _IN_HEAD = 3
 _MAX_DEPTH = 64
 """Number of elements around a header or footer from which it isn't the page's own."""
 
-
 _INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
     Kind.INLINE, Kind.BLOCK, Kind.PLAIN, Kind.LINK, Kind.BREAK,
 )  # fmt: skip
 _CONTENT, _BOILERPLATE = Form.CONTENT, Form.BOILERPLATE
 _NAMED_INLINE = frozenset({"ins", "span"})
 """Elements within text whose names are read, because they may be advertisements."""
-
 
 _CELLS = frozenset({"td", "th", "dd"})
 """Elements whose text continues the row of the one before."""
@@ -64,12 +62,6 @@ class Walker:
     Three attributes depend on the elements around a block: form, DOM path, whether it is in a
     section. An element that changes them leaves their old values on the stack.
     """
-
-    __slots__ = (
-        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_frames",
-        "_heading", "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth",
-        "_linked", "_parts", "_path", "_svg_depth",
-    )  # fmt: skip
 
     def __init__(self, *, boilerplate: bool, frames: bool) -> None:
         self._boilerplate, self._frames = boilerplate, frames
