@@ -10,7 +10,7 @@ The way of a page::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, cast, get_args
@@ -204,8 +204,7 @@ class Analyser:
         if page.text is None or (text := page.text.telling(paths)) is page.text:
             return page
         known = page.known._replace(paths=text.standing)
-        evidence = known.pack(self.parameters.sketch)
-        return AnalysedPage(**vars(page) | {"text": text, "known": known, "evidence": evidence})
+        return replace(page, text=text, known=known, evidence=known.pack(self.parameters.sketch))
 
     def by_what_counts(self, page: AnalysedPage, excluded: Excluded) -> AnalysedPage:
         """Return the page with features made of the text that counts.
@@ -232,8 +231,7 @@ class Analyser:
             found[count - 1] = digest(
                 own.title.to_bytes(4, "little"), own.name.to_bytes(2, "little")
             )
-        # As `replace` does, in a third of its time.
-        return AnalysedPage(**vars(page) | {"features": tuple(found)})
+        return replace(page, features=tuple(found))
 
     def _scope(self, content: Content, url: str | None) -> str:
         """Return a host or domain, a language, or both. A callable is called elsewhere."""
