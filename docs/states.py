@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from scrapy_neardup.claims import claim
 from scrapy_neardup.crawl import circuitbreaker, pagestate
 
-DRAWN = {"scrapy.md": pagestate, "reliability.md": circuitbreaker, "urls.md": claim}
+DRAWN = {"scrapy.md": pagestate, "reliability.md": circuitbreaker}
 """Page of the docs -> the module whose `TRANSITIONS` are drawn there."""
 
 _DRAWING = re.compile(r"(?<=<!-- made by docs/states.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
