@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from scrapy_neardup.claims import claim
 from scrapy_neardup.crawl import circuitbreaker, pagestate
 
-DRAWN = {"scrapy.md": pagestate, "reliability.md": circuitbreaker}
+DRAWN = {"scrapy.md": pagestate, "reliability.md": circuitbreaker, "urls.md": claim}
 """Page of the docs -> the module whose `TRANSITIONS` are drawn there."""
 
 _DRAWING = re.compile(r"(?<=<!-- made by docs/states.py -->\n).*?(?=<!-- end -->)", re.DOTALL)

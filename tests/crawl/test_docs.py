@@ -29,7 +29,7 @@ def test_the_tables_of_settings_are_up_to_date():
     assert script("settings").with_tables(TEXT) == TEXT, "run: python docs/settings.py"
 
 
-@pytest.mark.parametrize("page", ["scrapy.md", "reliability.md"])
+@pytest.mark.parametrize("page", ["scrapy.md", "reliability.md", "urls.md"])
 def test_the_drawings_of_states_are_their_tables(page):
     drawn = script("states").with_drawing(page)
     assert "\n```text\n" in drawn
