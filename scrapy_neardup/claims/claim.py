@@ -2,9 +2,9 @@
 
 Every request that a crawl withholds is withheld under a claim. The only evidence is verdicts on
 fetched pages: a page that shows the known content that the claim has predicted supports the claim,
-a page judged new contradicts it. While it is in force, some of the requests that it covers are
-made to test it, more at first. The first contradiction ends it, and the requests that it has
-withheld are made. It begins again only with ten times the evidence.
+a page judged new contradicts it. `TRANSITIONS` has the life of a claim. While it is in force, some
+of the requests that it covers are made to test it, more at first. The first contradiction ends it,
+and the requests that it has withheld are made. It begins again only with ten times the evidence.
 """
 
 from __future__ import annotations
@@ -38,11 +38,29 @@ Pair = tuple[str, str]
 
 
 class State(StrEnum):
-    """The states of a claim: open at first, then in force and ended by turns."""
+    """The states of a claim."""
 
     OPEN = "open"
     IN_FORCE = "in force"
     ENDED = "ended"
+
+
+class Event(StrEnum):
+    """The events of a claim."""
+
+    CONFIRMED = "enough requests in a row support it"
+    CONTRADICTED = "a page contradicts it"
+
+
+TRANSITIONS: Final = {
+    (State.OPEN, Event.CONFIRMED): State.IN_FORCE,
+    (State.OPEN, Event.CONTRADICTED): State.OPEN,
+    (State.IN_FORCE, Event.CONFIRMED): State.IN_FORCE,
+    (State.IN_FORCE, Event.CONTRADICTED): State.ENDED,
+    (State.ENDED, Event.CONFIRMED): State.IN_FORCE,
+    (State.ENDED, Event.CONTRADICTED): State.ENDED,
+}
+"""(state, event) -> next state."""
 
 
 @dataclass(slots=True)
@@ -101,9 +119,7 @@ class Claim:
             return False
         self.supports += 1
         needed = LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
-        if self.row >= needed:
-            self.state = State.IN_FORCE
-        return self.is_in_force
+        return self.row >= needed and self._passes(Event.CONFIRMED)
 
     def contradict(self, pair: Pair) -> bool:
         """Note that a page contradicts the claim; return whether the claim ends."""
@@ -135,9 +151,7 @@ class Claim:
         self.supports = max(self.supports, other.supports)
         self.example = self.example or other.example
         self.see(other.values)
-        if other.is_in_force:
-            self.state = State.IN_FORCE
-        return self.is_in_force
+        return other.is_in_force and self._passes(Event.CONFIRMED)
 
     def dump(self) -> list[Any]:
         """Return the claim in types of JSON."""
@@ -157,13 +171,15 @@ class Claim:
 
     def _contradicted(self, pair: Pair | None, ended: int) -> bool:
         """Start anew after the claim has `ended` this many times; return whether it ends now."""
-        ends = self.is_in_force
-        if ends:
-            self.state = State.ENDED
         self.counter, self.ended = pair, ended
         self.values = ()
         self.row = self.covered = self.checks = self.gap = self.even = 0
-        return ends
+        return self._passes(Event.CONTRADICTED)
+
+    def _passes(self, event: Event) -> bool:
+        """Go to the next state; return whether the claim begins or ends."""
+        before, self.state = self.state, TRANSITIONS[self.state, event]
+        return self.state is not before
 
 
 class Change(NamedTuple):

@@ -32,11 +32,12 @@ class HashTable:
     the row is lost. `get` and `put` are O(1), `put` amortized.
     """
 
-    __slots__ = ("_cells", "_most")
+    __slots__ = ("_cells", "_filled", "_most")
 
     def __init__(self, most: int = MAX_CELLS) -> None:
         self._most = most
         self._cells = array("Q", bytes(8 * _WAYS))
+        self._filled = 0
 
     @property
     def nbytes(self) -> int:
@@ -60,11 +61,11 @@ class HashTable:
             if not cell or cell >> VALUE_BITS == key:
                 break
         else:
-            # A sparse table with a full row, of chosen keys perhaps, stays small.
-            if len(cells) < self._most and cells.count(0) < len(cells) * 7 // 8:
+            if len(cells) < self._most and self._filled * 8 > len(cells):
                 self._double()
                 self.put(key, value)
                 return
+        self._filled += not cell
         cells[start + 1 : at + 1] = cells[start:at]  # the newest comes first
         cells[start] = key << VALUE_BITS | value
 
@@ -74,15 +75,16 @@ class HashTable:
             row = self._cells[start : start + _WAYS]
             kept = [cell for cell in row if cell and cell & _VALUES != value]
             self._cells[start : start + _WAYS] = array("Q", kept + [0] * (_WAYS - len(kept)))
+        self._filled = len(self._cells) - self._cells.count(0)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._cells = array("Q", bytes(8 * _WAYS))
+        self._cells, self._filled = array("Q", bytes(8 * _WAYS)), 0
 
     def _double(self) -> None:
         """Split each row into two, which keep its order."""
         old = self._cells
-        self._cells = array("Q", bytes(16 * len(old)))
+        self._cells, self._filled = array("Q", bytes(16 * len(old))), 0
         for cell in reversed(old):
             if cell:
                 self.put(cell >> VALUE_BITS, cell & _VALUES)
