@@ -309,11 +309,11 @@ class Crawling(_Checked):
         "What happens if the store fails or takes too long: keep delivers the page unjudged;"
         " close also closes the spider.",
     )
-    timeout: float = _option(kinds.seconds(), 5.0, "Seconds that one call of the store may take.")
+    timeout: float = _option(kinds.seconds(), 5.0, "Seconds that one call to the store may take.")
     pending_timeout: float = _option(
         kinds.seconds(or_zero=True),
         10.0,
-        "Seconds that one call to the store may take.",
+        "Seconds that a page waits for the callback of the page that it repeats; 0: no wait.",
     )
     urls: Literal["off", "report", "skip"] = _option(
         kinds.one_of("off", "report", "skip"),
