@@ -9,6 +9,7 @@ from crawl_spiders import Visit
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, Answer, page, text
 
@@ -205,9 +206,38 @@ def test_the_errback_hears_once_of_each_dropped_page_before_it_is_asked(walk, si
     assert all(f"/2/{each}" in outcome.notes for each in range(3))
 
 
+class ByRules(CrawlSpider):
+    """Follows all links, and hears of no dropped page."""
+
+    name, rules = "rules", (Rule(LinkExtractor(), callback="note", follow=True),)
+
+    def __init__(self, site, notes=None, **_):
+        super().__init__()
+        self.start_urls, self.notes = [f"{site}/"], []
+
+    def note(self, response):
+        self.notes.append(response.url.rpartition(":")[2].partition("/")[2])
+
+    def hear(self, failure):
+        self.notes.append({"failed": failure.request.url})
+
+
+class ByRulesWithErrback(ByRules):
+    rules = (Rule(LinkExtractor(), callback="note", follow=True, errback="hear"),)
+
+
+@pytest.mark.parametrize(("spider", "requests"), [(ByRules, 1), (ByRulesWithErrback, 2)])
+def test_a_page_is_requested_again_only_if_its_rule_has_an_errback(walk, site, spider, requests):
+    """Each request of a `CrawlSpider` has an errback, which calls that of the rule."""
+    tree = {"/": ("front", "/1/", "/2/")} | editions(6, unique=True)
+    outcome = walk(tree, spider=spider)
+    assert {f"1/{each}" for each in range(6)} <= {*map(str, outcome.notes)}
+    assert site.requests.count("/1/") == requests
+
+
 @pytest.mark.parametrize("link", ["not-followed", "/met/{}"])
 def test_pages_that_are_requested_again_are_tests_if_they_lead_nowhere(walk, link):
-    """Each request of a `CrawlSpider` has an errback, and many links are met in the meantime."""
+    """Many links are met in the meantime."""
     number = ENOUGH + 2 * EVERY
     tree = {f"/list/{each}": ("list", link.format(each)) for each in range(number)}
     met = {f"/met/{each}": ("met",) for each in range(number)}
