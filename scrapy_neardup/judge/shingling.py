@@ -178,10 +178,12 @@ class Text(NamedTuple):
 
 
 def unshared(rows: NDArray[np.uint64], shared: Sequence[SharedShingles]) -> NDArray[np.uint64]:
-    """Return shingles without shared ones."""
+    """Return shingles without shared ones.
+
+    None may be shared any more since `shared` was looked up.
+    """
     asked = rows | np.uint64(1)
-    for each in shared:
-        known = each.of_any_kind
+    for known in [each.of_any_kind for each in shared if len(each.of_any_kind)]:
         is_own = known.take(known.searchsorted(asked), mode="clip") != asked
         rows, asked = rows[is_own], asked[is_own]
     return rows
