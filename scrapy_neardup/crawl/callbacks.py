@@ -8,6 +8,7 @@ another callback from then on, and those that were dropped before are requested 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy.spiders import CrawlSpider
@@ -141,14 +142,34 @@ class Callbacks:
 
     def _name(self, request: Request) -> str:
         """Return the callback of a request or of its rule, with the arguments that are bools."""
-        callback: Any = request.callback
+        callback: Any = request.callback or "parse"
         arguments, spider = request.cb_kwargs, self._spider
         if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
             rule = spider.rules[request.meta["rule"]]
             callback, arguments = rule.callback or "", rule.cb_kwargs | arguments
-        name = callback if isinstance(callback, str) else getattr(callback, "__name__", "parse")
+        if isinstance(callback, str):
+            callback = getattr(spider, callback, callback)
+        while isinstance(callback, partial):
+            callback, arguments = callback.func, callback.keywords | arguments
         flags = [f" {key}={on}" for key, on in arguments.items() if isinstance(on, bool)]
-        return "".join([name, *sorted(flags)])
+        return "".join([_name_of(callback), *sorted(flags)])
+
+
+def _name_of(callback: Any) -> str:
+    """Return the name of a function, with what it names and encloses if others have its name.
+
+    All lambdas of a function have one name, as have all functions that one decorator returns.
+    """
+    if isinstance(callback, str):
+        return callback
+    function: Any = getattr(callback, "__func__", callback)
+    name: str = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    if code is None or "<" not in name:
+        return name
+    enclosed = [each.cell_contents for each in function.__closure__ or ()]
+    names = [getattr(each, "__qualname__", "") for each in enclosed]
+    return " ".join([name, *code.co_names, *names])
 
 
 def _pattern(request: Request) -> str:
