@@ -152,27 +152,13 @@ cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
     return 0
 
 
-cdef int add_sources_within(const xmlNode* element, set sources) except -1:
-    """Add what media show in an element."""
-    cdef const xmlNode* node = element.children
-    while node != NULL:
-        if node.type == 1:
-            if node.ns != NULL:
-                raise _Unusual
-            if find_tag(<const char*>node.name).flags & SHOWS:
-                add_sources(node, True, sources)
-        elif node.type != 3 and node.type != 4 and node.type != 7 and node.type != 8:
-            raise _Unusual
-        node = following(node, element)
-    return 0
-
-
-cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except -1:
+cdef int add_sources(const xmlNode* element, bint is_medium, bint again, dict sources) except -1:
     """Add what an element shows besides text, by its attributes, if it isn't a dot."""
     cdef int flags
     cdef bint is_source
     cdef const char* name
     cdef const char* value
+    cdef set shown = None
     cdef const xmlAttr* attribute = element.properties
     while attribute != NULL:
         if attribute.ns != NULL:
@@ -185,20 +171,25 @@ cdef int add_sources(const xmlNode* element, bint is_medium, set sources) except
             continue
         if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
             return 0
+        shown = set() if shown is None else shown
         if is_source:
-            add_source(value, sources)
+            add_source(value, shown)
         else:
-            sources.update(
+            shown.update(
                 attribute_sources(
                     PyUnicode_DecodeUTF8(name, strlen(name), NULL),
                     PyUnicode_DecodeUTF8(value, strlen(value), NULL),
                     is_medium=is_medium,
                 )
             )
+    if shown is not None:
+        for source in shown:
+            if again or source not in sources:
+                sources[source] = sources.get(source, 0) + 1
     return 0
 
 
-cdef int add_shape(const xmlNode* element, Buffer* run, set sources) except -1:
+cdef int add_shape(const xmlNode* element, Buffer* run, bint again, dict sources) except -1:
     """Add what an element of an inline SVG draws; see `shape_of`."""
     cdef int drawn = DRAWN | (REFERENCE if strcmp(<const char*>element.name, b"use") == 0 else 0)
     cdef const char* name
@@ -216,7 +207,9 @@ cdef int add_shape(const xmlNode* element, Buffer* run, set sources) except -1:
             put(run, value, strlen(value))
             put(run, b" ", 1)
     if run.size:
-        sources.add(PyUnicode_DecodeUTF8(run.data, run.size, NULL))
+        shape = PyUnicode_DecodeUTF8(run.data, run.size, NULL)
+        if again or shape not in sources:
+            sources[shape] = sources.get(shape, 0) + 1
     return 0
 
 

@@ -22,14 +22,15 @@ cdef class Walker:
     cdef Buffer parts, link, heading, run
     cdef Buffer forms, paths, joined  # of the blocks
     cdef list texts, headings
-    cdef set sources, data, links
+    cdef dict sources
+    cdef set data, links
     cdef str title, base, canonical
     cdef int linked_days
 
     def __cinit__(self, bint boilerplate, bint frames):
         self.boilerplate, self.frames = boilerplate, frames
         self.texts, self.headings = [], []
-        self.sources, self.data, self.links = set(), set(), set()
+        self.sources, self.data, self.links = {}, set(), set()
         self.title = self.base = self.canonical = ""
 
     def __dealloc__(self):
@@ -211,11 +212,27 @@ cdef class Walker:
         return 0
 
     cdef inline int media(self, const xmlNode* element, bint is_medium) except -1:
-        """Note what an element shows besides text."""
+        """Note what an element shows besides text; a ``noscript`` repeats what a script shows."""
+        cdef bint again
         if self.form != OF_BOILERPLATE:
-            add_sources(element, is_medium, self.sources)
+            again = self.form != OF_NOSCRIPT
+            add_sources(element, is_medium, again, self.sources)
             if self.svg_depth:
-                add_shape(element, &self.run, self.sources)
+                add_shape(element, &self.run, again, self.sources)
+        return 0
+
+    cdef int media_within(self, const xmlNode* element) except -1:
+        """Note what media in an element show."""
+        cdef const xmlNode* node = element.children
+        while node != NULL:
+            if node.type == 1:
+                if node.ns != NULL:
+                    raise _Unusual
+                if find_tag(<const char*>node.name).flags & SHOWS:
+                    self.media(node, True)
+            elif node.type != 3 and node.type != 4 and node.type != 7 and node.type != 8:
+                raise _Unusual
+            node = following(node, element)
         return 0
 
     cdef int open(
@@ -302,8 +319,8 @@ cdef class Walker:
         elif tag.kind == MEDIA:
             put(&self.parts, b"\n", 1)
             if self.form != OF_BOILERPLATE:
-                add_sources(element, True, self.sources)
-                add_sources_within(element, self.sources)
+                self.media(element, True)
+                self.media_within(element)
                 value = get(element, b"srcdoc") if self.frames else NULL
                 if value != NULL and value[0]:
                     self.frame(framed(PyUnicode_DecodeUTF8(value, strlen(value), NULL)))
@@ -324,7 +341,9 @@ cdef class Walker:
         put(&self.paths, paths, len(paths))
         put(&self.joined, joined, len(joined))
         self.headings += frame.headings
-        self.sources |= frame.sources
+        for source, number in frame.sources.items():
+            if self.form != OF_NOSCRIPT or source not in self.sources:
+                self.sources[source] = self.sources.get(source, 0) + number
         self.data |= frame.data
         return 0
 

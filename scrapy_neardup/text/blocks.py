@@ -78,8 +78,8 @@ class Walked:
     blocks: Blocks = field(default_factory=lambda: Blocks.of([]))
     title: str = ""
     headings: list[str] = field(default_factory=list)
-    sources: set[str] = field(default_factory=set)
-    """The sources of images and other media."""
+    sources: dict[str, int] = field(default_factory=dict)
+    """The sources of images and other media -> number of elements that show them."""
     data: set[str] = field(default_factory=set)
     linked_days: int = 0
     has_boilerplate: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,6 +59,17 @@ def link_targets(root: HtmlElement, base_url: str, *, is_written: bool = False) 
     links = islice(dict.fromkeys(found), MAX_LINKS)
     targets = {_join(base, href) for href in links}
     return {target for target in targets if target[:8].lower().startswith(("http://", "https://"))}
+
+
+def _counted(sources: Mapping[str, int], base: str) -> tuple[str, ...]:
+    """Return media sources, relative to `base`; with its number, if several elements show one."""
+    counts = sources
+    if 0 < len(base) <= MAX_BASE:
+        counts = Counter()
+        for each, number in sources.items():
+            is_data = each[:5].lower() == "data:"
+            counts[each if is_data else _join(base, each) or each] += number
+    return tuple(sorted([f"{each} {n}" if n > 1 else each for each, n in counts.items()]))
 
 
 def _join(base: str, href: str) -> str:
@@ -174,12 +185,6 @@ class Extractor:
             and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS)
         ):
             walked = walk(root, boilerplate=False)
-        sources, base = walked.sources, walked.base
-        if 0 < len(base) <= MAX_BASE:
-            sources = {
-                each if each[:5].lower() == "data:" else _join(base, each) or each
-                for each in sources
-            }
         language = ""
         if self.language:
             from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415
@@ -187,7 +192,7 @@ class Extractor:
             language = declared_language(root)
         return Content(
             title=walked.title,
-            images=tuple(sorted(sources)),
+            images=_counted(walked.sources, walked.base),
             data=tuple(sorted(walked.data - {""})),
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,

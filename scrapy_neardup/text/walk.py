@@ -239,7 +239,8 @@ class Walker:
         self._flush()
         self._blocks += frame.blocks
         self._found.headings += frame.headings
-        self._found.sources |= frame.sources
+        for source, number in frame.sources.items():
+            self._show(source, number)
         self._found.data |= frame.data
 
     def _script(self, element: HtmlElement) -> None:
@@ -253,9 +254,15 @@ class Walker:
         """Note the media and data that an element shows by its attributes."""
         if (attributes := element.items()) and self._form is not _BOILERPLATE:
             by_name = dict(attributes)
-            self._found.sources.update(sources_of(by_name, is_medium=is_medium))
+            for source in set(sources_of(by_name, is_medium=is_medium)):
+                self._show(source)
             if self._svg_depth and (shape := shape_of(element.tag, by_name)):
-                self._found.sources.add(shape)
+                self._show(shape)
+
+    def _show(self, source: str, number: int = 1) -> None:
+        """Count a source; a ``noscript`` repeats images that a script shows."""
+        if self._form is not Form.NOSCRIPT or source not in self._found.sources:
+            self._found.sources[source] = self._found.sources.get(source, 0) + number
 
     # ---- text ------------------------------------------------------------------------------
 
@@ -339,7 +346,7 @@ _EXAMPLE: Final = """\
 <img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
 <iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object>
 <lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
-<svg><use href=#s fill=url(#t) x=1></use></svg>
+<svg><use href=#s fill=url(#t) x=1></use><image href=u x=2></image></svg>
 <ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
 <script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
 <footer>f</footer></body></html>"""

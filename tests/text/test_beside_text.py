@@ -51,7 +51,11 @@ def test_the_declared_language(attributes, language):
 
 
 @pytest.mark.parametrize(("html", "images"), [
-    ("<img src=b.png><img src=a.png><img src=b.png>", ("a.png", "b.png")),
+    ("<img src=b.png><img src=a.png><img src=b.png>", ("a.png", "b.png 2")),
+    ("<img src=a srcset=a data-src=a><i style='background: url(a)'></i>", ("a 2",)),
+    ("<img data-src=a><noscript><img src=a><img src=b><img src=b></noscript>", ("a", "b")),
+    ("<base href=/x/><img src=a><img src=/x/a><iframe srcdoc='&lt;img src=a>'></iframe>",
+     ("/x/a 3",)),
     ("<img src=' a.png '>", ("a.png",)),
     ("<img src=p.gif data-src=a.png>", ("a.png", "p.gif")),
     ("<img srcset='a.png 1x, b.png 2x'>", ("a.png",)),
@@ -63,6 +67,8 @@ def test_the_declared_language(attributes, language):
     ("<svg><image href=i.png /><image xlink:href=j.png /></svg>", ("i.png", "j.png")),
     ("<svg fill=none><g fill=red class=x><path d='M0 1' id=a></g></svg><path d=x>",
      ("svg:d=M0 1 ", "svg:fill=red ")),
+    ("<svg><image href=i.png x=5 /><video x=2><source src=v x=7></video></svg>",
+     ("i.png", "svg:x=2 ", "svg:x=5 ", "svg:x=7 ", "v")),
     ("<svg><use xlink:href=#ok x=1 /><rect fill=url(#a1) /><a href=b>c</a></svg>",
      ("svg:xlink:href=#ok x=1 ",)),
     ("<nav><svg><circle r=1 /></svg></nav><svg><circle cx=2 r=1 /></svg>", ("svg:cx=2 r=1 ",)),
