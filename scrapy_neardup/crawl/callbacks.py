@@ -8,6 +8,7 @@ another callback from then on, and those that were dropped before are requested 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +35,9 @@ _MAX_PLACES: Final = 4_096
 _ITEM: Final = 1
 """Bit of a page that has yielded an item."""
 
+_KEPT: Final = ("_bits", "_seen", "_apart")
+"""Attributes of `Callbacks` that a resumed crawl needs."""
+
 _Place = tuple[str, str]
 """A callback and a URL pattern."""
 
@@ -46,13 +50,12 @@ class Callbacks:
 
     def __init__(self, spider: Spider | None) -> None:
         self._spider = spider
-        seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
-        apart: BoundedDict[_Place, None] = BoundedDict(_MAX_PLACES)
-        self.state: tuple[dict[str, int], BoundedDict[int, int], BoundedDict[_Place, None]] = (
-            {}, seen, apart,
-        )  # fmt: skip
-        """Callback -> bit, page -> bits, and the places where near-duplicates of pages without an
-        item have yielded one; what a resumed crawl needs."""
+        self._bits: dict[str, int] = {}
+        """Bits of callbacks."""
+        self._seen: BoundedDict[int, int] = BoundedDict(REMEMBERED_PAGES)
+        """Page -> bits of the callbacks that have seen it, and `_ITEM`."""
+        self._apart: BoundedDict[_Place, None] = BoundedDict(_MAX_PLACES)
+        """Places where near-duplicates of pages without an item have yielded one."""
         self._yielding: set[str] = set()
         """Callbacks that have yielded an item."""
         self._copies: BoundedDict[_Place, int] = BoundedDict(_MAX_PLACES)
@@ -60,32 +63,40 @@ class Callbacks:
         self._dropped: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
         """The dropped ones of them."""
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a resumed crawl needs, in types that can be pickled."""
+        return {name: getattr(self, name) for name in _KEPT}
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        for name in _KEPT:
+            setattr(self, name, state[name])
+
     def of(self, request: Request) -> str:
         """Return the callback of a request; another one where only near-duplicates yield items."""
-        *_, apart = self.state
         name = self._name(request)
-        return f"{name} apart" if apart and (name, _pattern(request)) in apart else name
+        is_apart = self._apart and (name, _pattern(request)) in self._apart
+        return f"{name} apart" if is_apart else name
 
     def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
         """Note that a request's callback sees a page; return whether it has seen it before.
 
         `unknown` are the bits of a page that this crawl hasn't met.
         """
-        bit, (_, seen, _) = self._bit(request), self.state
-        before = seen.get(page_id, unknown)
+        bit = self._bit(request)
+        before = self._seen.get(page_id, unknown)
         if not before & bit:
-            seen[page_id] = before | bit
+            self._seen[page_id] = before | bit
         return bool(before & bit)
 
     def have_met(self, page_id: int) -> bool:
         """Return whether a callback of this crawl has seen a page."""
-        _, seen, _ = self.state
-        return page_id in seen
+        return page_id in self._seen
 
     def failed(self, request: Request, page_id: int) -> None:
         """Note that a request's callback has failed with a page: it gets the next page like it."""
-        _, seen, _ = self.state
-        seen[page_id] = seen.get(page_id, -1) & ~self._bit(request)
+        self._seen[page_id] = self._seen.get(page_id, -1) & ~self._bit(request)
 
     def lacks_item(self, verdict: Verdict) -> bool:
         """Return whether a page repeats one of this crawl that has yielded no item."""
@@ -94,13 +105,12 @@ class Callbacks:
 
     def is_tested(self, request: Request, verdict: Verdict) -> bool:
         """Return whether a near-duplicate is delivered to see whether it yields an item."""
-        *_, apart = self.state
         name, _ = place = self._name(request), _pattern(request)
         original = self._original(verdict)
         # A rule may have no callback, and an unchanged page of an earlier crawl is no duplicate.
         if not name or not verdict.is_duplicate or (original or 0) & _ITEM:
             return False
-        if place in apart:
+        if place in self._apart:
             return True
         if original is not None:
             self._copies[place] = number = self._copies.get(place, 0) + 1
@@ -117,15 +127,14 @@ class Callbacks:
 
         `is_test` says that it was delivered, if at all, because `lacks_item`.
         """
-        _, seen, apart = self.state
         self._yielding.add(name := self._name(request))
         shows = is_test and self.lacks_item(verdict)
         page_id = verdict.page_id if verdict.match is None else verdict.match.page_id
-        if page_id in seen:
-            seen[page_id] |= _ITEM
-        if not shows or (place := (name, _pattern(request))) in apart:
+        if page_id in self._seen:
+            self._seen[page_id] |= _ITEM
+        if not shows or (place := (name, _pattern(request))) in self._apart:
             return None
-        apart[place] = None
+        self._apart[place] = None
         self.see(request, page_id)
         return [page for page, at in self._dropped.items() if at == place]
 
@@ -133,12 +142,10 @@ class Callbacks:
         """Return the bits of the page that one repeats, if this crawl has met it."""
         if not verdict.is_duplicate or verdict.match is None:
             return None
-        _, seen, _ = self.state
-        return seen.get(verdict.match.page_id)
+        return self._seen.get(verdict.match.page_id)
 
     def _bit(self, request: Request) -> int:
-        bits, _, _ = self.state
-        return bits.setdefault(self.of(request), _ITEM << 1 + len(bits))
+        return self._bits.setdefault(self.of(request), _ITEM << 1 + len(self._bits))
 
     def _name(self, request: Request) -> str:
         """Return the callback of a request or of its rule, with the arguments that are bools."""
@@ -167,9 +174,11 @@ def _name_of(callback: Any) -> str:
     code = getattr(function, "__code__", None)
     if code is None or "<" not in name:
         return name
-    enclosed = [each.cell_contents for each in function.__closure__ or ()]
-    names = [getattr(each, "__qualname__", "") for each in enclosed]
-    return " ".join([name, *code.co_names, *names])
+    names = [name, *code.co_names]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError, AttributeError):  # it is empty, or has no name
+            names.append(cell.cell_contents.__qualname__)
+    return " ".join(names)
 
 
 def _pattern(request: Request) -> str:
