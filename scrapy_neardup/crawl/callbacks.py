@@ -105,11 +105,12 @@ class Callbacks:
 
     def is_tested(self, request: Request, verdict: Verdict) -> bool:
         """Return whether a near-duplicate is delivered to see whether it yields an item."""
-        name, _ = place = self._name(request), _pattern(request)
         original = self._original(verdict)
-        # A rule may have no callback, and an unchanged page of an earlier crawl is no duplicate.
-        if not name or not verdict.is_duplicate or (original or 0) & _ITEM:
-            return False
+        if not verdict.is_duplicate or (original or 0) & _ITEM:
+            return False  # an unchanged page of an earlier crawl is no duplicate
+        if not (name := self._name(request)):
+            return False  # its rule has no callback
+        place = name, _pattern(request)
         if place in self._apart:
             return True
         if original is not None:
