@@ -149,18 +149,22 @@ class Callbacks:
         return self._bits.setdefault(self.of(request), _ITEM << 1 + len(self._bits))
 
     def _name(self, request: Request) -> str:
-        """Return the callback of a request or of its rule, with the arguments that are bools."""
+        """Return the callback of a request or of its rule, with arguments that tell calls apart.
+
+        They are those of the rule, which are the same for all of its requests, and bools.
+        """
         callback: Any = request.callback or "parse"
-        arguments, spider = request.cb_kwargs, self._spider
+        arguments, spider, of_rule = request.cb_kwargs, self._spider, {}
         if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
             rule = spider.rules[request.meta["rule"]]
-            callback, arguments = rule.callback or "", rule.cb_kwargs | arguments
+            callback, of_rule = rule.callback or "", rule.cb_kwargs
         if isinstance(callback, str):
             callback = getattr(spider, callback, callback)
         while isinstance(callback, partial):
             callback, arguments = callback.func, callback.keywords | arguments
-        flags = [f" {key}={on}" for key, on in arguments.items() if isinstance(on, bool)]
-        return "".join([_name_of(callback), *sorted(flags)])
+        flags = {key: value for key, value in arguments.items() if isinstance(value, bool)}
+        told = [f" {key}={value}" for key, value in sorted((of_rule | flags).items())]
+        return "".join([_name_of(callback), *told])
 
 
 def _name_of(callback: Any) -> str:

@@ -55,7 +55,10 @@ class Spider(scrapy.Spider):
 
 class ByRules(CrawlSpider):
     name = "rules"
-    rules = (Rule(LinkExtractor(), callback="item"),)
+    rules = (
+        Rule(LinkExtractor(), callback="item"),
+        *[Rule(LinkExtractor(), "item", {"kind": kind}) for kind in ("new", "old")],
+    )
 
     def item(self, response):
         """Read an item."""
@@ -101,3 +104,8 @@ def test_a_lambda_that_is_made_for_each_request_is_one_callback():
 
 def test_a_rule_has_the_callback_that_it_names():
     assert named(RULES._callback, RULES, meta={"rule": 0}) == named(RULES.item, RULES)
+
+
+def test_rules_of_one_callback_are_told_apart_by_their_arguments():
+    names = [named(RULES._callback, RULES, meta={"rule": rule}) for rule in range(3)]
+    assert len(set(names)) == 3
