@@ -102,8 +102,8 @@ class Content:
     title: str = ""
     """White space collapsed; ``""`` if there is none."""
     images: tuple[str, ...] = ()
-    """Sources of images and other media, and what inline SVGs draw, distinct and sorted; see
-    `media.image_source` and `media.shape_of`."""
+    """Sources of images and other media, and what inline SVGs draw, distinct and sorted, each with
+    its number if several elements show it; see `media.image_source` and `media.shape_of`."""
     data: tuple[str, ...] = ()
     """Scripts that hold data or framework state, white space collapsed, distinct and sorted; see
     `media.is_data` and `media.is_state`."""
