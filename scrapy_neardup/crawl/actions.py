@@ -158,7 +158,7 @@ class Actions:
 
     async def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped, and close its browser page, if it has one."""
-        if request.errback is not None:
+        if self.callbacks.has_errback(request):
             # The errback may schedule the request again without its meta.
             self._dropped[page_id] = None
         for key in PAGE_KEYS & request.meta.keys():

@@ -19,6 +19,7 @@ from scrapy_neardup.claims.urlparts import Parts
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.spiders import Rule
 
     from scrapy_neardup.verdict import Verdict
 
@@ -74,10 +75,14 @@ class Callbacks:
             setattr(self, name, state[name])
 
     def of(self, request: Request) -> str:
-        """Return the callback of a request; another one where only near-duplicates yield items."""
+        """Return the name of a request's callback, marked where near-duplicates yield items."""
         name = self._name(request)
         is_apart = self._apart and (name, _pattern(request)) in self._apart
         return f"{name} apart" if is_apart else name
+
+    def has_errback(self, request: Request) -> bool:
+        """Return whether a request has an errback. All of a `CrawlSpider` call those of rules."""
+        return bool(request.errback and (self._rule(request) or request).errback)
 
     def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
         """Note that a request's callback sees a page; return whether it has seen it before.
@@ -148,18 +153,25 @@ class Callbacks:
     def _bit(self, request: Request) -> int:
         return self._bits.setdefault(self.of(request), _ITEM << 1 + len(self._bits))
 
+    def _rule(self, request: Request) -> Rule | None:
+        """Return the rule by which a `CrawlSpider` made a request."""
+        spider = self._spider
+        if isinstance(spider, CrawlSpider) and request.callback == spider._callback:  # noqa: SLF001
+            rule: Rule = spider.rules[request.meta["rule"]]
+            return rule
+        return None
+
     def _name(self, request: Request) -> str:
         """Return the callback of a request or of its rule, with arguments that tell calls apart.
 
         They are those of the rule, which are the same for all of its requests, and bools.
         """
         callback: Any = request.callback or "parse"
-        arguments, spider, of_rule = request.cb_kwargs, self._spider, {}
-        if isinstance(spider, CrawlSpider) and callback == spider._callback:  # noqa: SLF001
-            rule = spider.rules[request.meta["rule"]]
+        arguments, of_rule = request.cb_kwargs, {}
+        if (rule := self._rule(request)) is not None:
             callback, of_rule = rule.callback or "", rule.cb_kwargs
         if isinstance(callback, str):
-            callback = getattr(spider, callback, callback)
+            callback = getattr(self._spider, callback, callback)
         while isinstance(callback, partial):
             callback, arguments = callback.func, callback.keywords | arguments
         flags = {key: value for key, value in arguments.items() if isinstance(value, bool)}

@@ -109,11 +109,14 @@ class Processing:
         if again is None or visit.verdict.match is None:
             return
         self.experiments.release(again, "items/requested-again")
-        of, followed = visit.verdict.match.url or "", f"{len(again)} pages are requested again"
+        of, followed = (
+            visit.verdict.match.url or "",
+            f"pages that are requested again: {len(again)}",
+        )
         self.reporter.experiment("items", visit.url, of=of, showed="an item", followed=followed)
         self.reporter.log.info(
-            "%s repeats %s, but yields an item. Near-duplicates of pages without an item are"
-            " delivered from now on if their URLs have its pattern; %s", visit.url, of, followed,
+            "%s yields an item, and %s, which it repeats, yielded none. From now on such pages are"
+            " delivered if their URLs have the same pattern; %s", visit.url, of, followed,
         )  # fmt: skip
 
     def is_of_itself(self, response: Response, entry: Any) -> bool:

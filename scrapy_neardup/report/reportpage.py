@@ -185,7 +185,7 @@ _FINDINGS = {
 EXPERIMENTS: Final[Mapping[str, str]] = {
     "refetch": "second request",
     "links": "followed link",
-    "items": "item of a near-duplicate",
+    "items": "unexpected item",
     "probe": "request for nothing",
     "claim": "new or ended claim",
 }

@@ -62,9 +62,15 @@ def _elements(tree: HtmlElement) -> _Elements:
     places: dict[HtmlElement | None, int] = {}
     numbers = Counter[tuple[int, str, str, str]]()
     for element in tree.iter():
-        if isinstance(element.tag, str) and KINDS.get(element.tag) not in _UNSEEN:
-            above = places.get(element.getparent(), 0)
-            key = above, element.tag, element.get("id", ""), element.get("class", "")
+        parent = element.getparent()
+        is_seen = isinstance(element.tag, str) and KINDS.get(element.tag) not in _UNSEEN
+        if is_seen and (element is tree or parent in places):
+            key = (
+                places.get(parent, 0),
+                element.tag,
+                element.get("id", ""),
+                element.get("class", ""),
+            )
             place = places[element] = hash((key, numbers[key]))
             numbers[key] += 1
             texts = [element.text, *(child.tail for child in element)]

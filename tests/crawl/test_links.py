@@ -6,10 +6,10 @@ from typing import ClassVar
 import pytest
 import scrapy
 from crawl_spiders import Visit
+from linked_sites import Hears, Walk, editions
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule
 from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, Answer, page, text
 
@@ -19,50 +19,9 @@ from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.urlclaims import LESSON
 from scrapy_neardup.crawl.experiments.withheld import MetFilter
 
-ONE = {"CONCURRENT_REQUESTS": 1, "NEARDUP_URLS": "off"}
-
-
-class Walk(Visit):
-    """Follows all links of each page, in order, without a repetition."""
-
-    def page(self, response):
-        self.note(response)
-        yield {"path": self.path_of(response)}
-        links = response.css("a[href^='/']::attr(href)") if response.body != b"{}" else ()
-        for place, href in enumerate(link.get() for link in links):
-            yield scrapy.Request(response.urljoin(href), self.page, priority=-place)
-        self.fail_for(response)
-
-
-def linked(group, *paths):
-    """Return a page with a text that its group decides, and links."""
-    links = " ".join(f'<a href="{path}"></a>' for path in paths)
-    return page(text(group, words=80) + f"<p>{links}</p>")
-
-
-@pytest.fixture
-def walk(crawl, site):
-    """Serve pages of (group, links), and walk from some of them, one request at a time."""
-
-    def run(tree, *paths, spider=Walk, fails=(), **settings):
-        site.routes = {path: linked(*shown) for path, shown in tree.items()} | site.routes
-        settings = ONE | settings
-        return crawl(spider, *paths, settings=settings, fails=fails, errors=bool(fails))
-
-    return run
-
 
 def counted(outcome):
     return outcome.counted(ours="neardup/links/")
-
-
-def editions(number, unique):
-    """Return a site of two editions with one start page text; the second has pages of its own."""
-    tree = {}
-    for edition in ("1", "2"):
-        own = {f"/{edition}/{each}": (f"{edition * unique} {each}",) for each in range(number)}
-        tree |= {f"/{edition}/": ("start", *own)} | own
-    return tree
 
 
 def test_what_dropped_pages_alone_lead_to_is_found(walk):
@@ -191,57 +150,13 @@ def test_links_are_withheld_or_followed_unasked(walk, settings, runs):
     assert not set(counted(outcome)) & {"asked", "remembered"}
 
 
-class Errback(Walk):
-    def failed(self, failure):
-        self.notes.append({"failed": failure.request.url.removeprefix(self.site)})
-
-
-def test_the_errback_hears_once_of_each_dropped_page_before_it_is_asked(walk, site):
-    tree = editions(3, unique=True) | {"/3/": ("start",)}
-    outcome = walk(tree, "/1/", "/2/", "/3/", spider=Errback)
-    heard = [note for note in outcome.notes if isinstance(note, dict)]
-    assert heard == [{"failed": "/2/"}, {"failed": "/3/"}]
-    assert outcome.notes.index({"failed": "/2/"}) < outcome.notes.index("/2/")
-    assert site.requests.count("/2/") == 2
-    assert all(f"/2/{each}" in outcome.notes for each in range(3))
-
-
-class ByRules(CrawlSpider):
-    """Follows all links, and hears of no dropped page."""
-
-    name, rules = "rules", (Rule(LinkExtractor(), callback="note", follow=True),)
-
-    def __init__(self, site, notes=None, **_):
-        super().__init__()
-        self.start_urls, self.notes = [f"{site}/"], []
-
-    def note(self, response):
-        self.notes.append(response.url.rpartition(":")[2].partition("/")[2])
-
-    def hear(self, failure):
-        self.notes.append({"failed": failure.request.url})
-
-
-class ByRulesWithErrback(ByRules):
-    rules = (Rule(LinkExtractor(), callback="note", follow=True, errback="hear"),)
-
-
-@pytest.mark.parametrize(("spider", "requests"), [(ByRules, 1), (ByRulesWithErrback, 2)])
-def test_a_page_is_requested_again_only_if_its_rule_has_an_errback(walk, site, spider, requests):
-    """Each request of a `CrawlSpider` has an errback, which calls that of the rule."""
-    tree = {"/": ("front", "/1/", "/2/")} | editions(6, unique=True)
-    outcome = walk(tree, spider=spider)
-    assert {f"1/{each}" for each in range(6)} <= {*map(str, outcome.notes)}
-    assert site.requests.count("/1/") == requests
-
-
 @pytest.mark.parametrize("link", ["not-followed", "/met/{}"])
 def test_pages_that_are_requested_again_are_tests_if_they_lead_nowhere(walk, link):
     """Many links are met in the meantime."""
     number = ENOUGH + 2 * EVERY
     tree = {f"/list/{each}": ("list", link.format(each)) for each in range(number)}
     met = {f"/met/{each}": ("met",) for each in range(number)}
-    outcome = walk(tree | met | {"/all": ("all", *met)}, "/met/0", *tree, "/all", spider=Errback)
+    outcome = walk(tree | met | {"/all": ("all", *met)}, "/met/0", *tree, "/all", spider=Hears)
     again = counted(outcome)["requested-again"] + outcome.counted()["experiments/links"]
     assert ENOUGH <= again <= ENOUGH + EVERY
 
@@ -253,7 +168,7 @@ def test_those_that_lead_somewhere_are_not_outvoted_when_the_budget_is_spent(wal
         f"/list/{each}": ("list", f"/rare/{each}" if f"/rare/{each}" in rare else "not-followed")
         for each in range(number)
     }
-    outcome = walk(tree | rare, *tree, spider=Errback)
+    outcome = walk(tree | rare, *tree, spider=Hears)
     assert rare.keys() <= {item["path"] for item in outcome.items}
 
 
@@ -311,7 +226,7 @@ def exceptions(number):
 def test_pages_that_were_not_asked_are_requested_again_once_one_leads_to_news(walk):
     number = NEEDED + 2 * EVERY
     paths = [f"/list/{each}" for each in range(number)]
-    outcome = walk(exceptions(number), "/real", *paths, spider=Errback, NEARDUP_EXPERIMENTS=1)
+    outcome = walk(exceptions(number), "/real", *paths, spider=Hears, NEARDUP_EXPERIMENTS=1)
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     delivered = [item["path"] for item in outcome.items]
     assert {f"/copy/{each}" for each in range(NEEDED + 2, number)} <= set(delivered)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import scrapy
+from scrapy.spiders import CrawlSpider
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_neardup.crawl import circuitbreaker
@@ -69,6 +70,16 @@ class Visit(scrapy.Spider):
 
     def path_of(self, response):
         return response.url.removeprefix(self.site)
+
+
+class RuleSpider(CrawlSpider):
+    """Begins at the front page; ``rules`` are its own."""
+
+    name = "rules"
+
+    def __init__(self, site, notes=None, **_):
+        super().__init__()
+        self.start_urls, self.notes = [f"{site}/"], []
 
 
 class Starts(Visit):

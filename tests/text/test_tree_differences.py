@@ -25,6 +25,7 @@ def card(number, name="other"):
     ({}, {}, []),
     ({"title": "1"}, {"title": "2"}, []),
     ({"more": "<script class=x>1</script>"}, {"more": "<script class=x>2</script>"}, []),
+    ({"more": f"<template>{card(1)}</template>"}, {"more": f"<template>{card(2)}</template>"}, []),
     ({"clock": "12:01"}, {"clock": "12:02"}, []),  # it has no name, and stands beside other text
     ({"own": "a <i class=x>few</i>"}, {"own": "a <i class=x>many</i>"}, ["i.x"]),
     ({"more": card(1)}, {"more": card(2)}, ["div.other"]),

@@ -16,8 +16,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from scrapy.spiders import CrawlSpider
-
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
@@ -38,7 +36,7 @@ from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -161,7 +159,7 @@ class Links(Withholding[tuple[Key, str]]):
         claim.covered += 1
         is_drawn = is_due or (claim.is_in_force and not claim.covered % EVERY)
         is_asked = is_drawn or not claim.is_in_force or not names <= self._asked.keys()
-        if not is_asked or _has_errback(request, self._crawler.spider):  # that is called now
+        if not is_asked or self._callbacks.has_errback(request):  # that is called now
             meta = own_meta(request) | {LOOK_KEY: True}
             later = request.replace(errback=None, meta=meta)
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
@@ -364,13 +362,6 @@ def _tested(claim: Claim) -> str:
         f"tests in a row that found nothing new: {claim.row}, so that at most"
         f" {bound(claim.row):.1%} of them lead to something new (with 95 % confidence)"
     )
-
-
-def _has_errback(request: Request, spider: Spider | None) -> bool:
-    """Return whether a request has an errback. A `CrawlSpider`'s own calls that of the rule."""
-    if isinstance(spider, CrawlSpider) and request.errback == spider._errback:  # noqa: SLF001
-        return spider.rules[request.meta["rule"]].errback is not None
-    return request.errback is not None
 
 
 def _kinds(url: str) -> tuple[str, str, str]:
