@@ -117,6 +117,11 @@ def chunked(content):
     ({"transfer_encoding": "Chunked"}, chunked(HTML)),
     ({"transfer_encoding": "gzip, chunked"}, chunked(gzipped(HTML))),
     ({"content_encoding": "br", "transfer_encoding": "CHUNKED "}, chunked(brotli.compress(HTML))),
+    *(({"transfer_encoding": "chunked"}, body) for body in (
+        HTML, chunked(HTML)[:-5] + b"00\r\nServer-Timing: a\r\n\r\n", chunked(HTML)[:-7],
+        b"0%X ;%b\r\n%b\r\n0\r\n\r\n" % (len(HTML), b"name=value" * 99, HTML),
+        b"%x\r\n%b" % (len(HTML) + 99, HTML), chunked(HTML)[:-5] + b"-5\r\n" * 9,
+    )),
 ])  # fmt: skip
 def test_every_coding_is_undone(tmp_path, headers, body):
     (record,) = read(tmp_path, warc(html("http://a.test/", body, **headers)))

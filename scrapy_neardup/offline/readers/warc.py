@@ -9,6 +9,7 @@ be as large as its file.
 from __future__ import annotations
 
 import logging
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from email.message import Message
@@ -116,11 +117,11 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     kind = record.rec_headers.get_header("Content-Type") or ""
     if not url or not record.length:
         return None
-    found: tuple[str, list[str] | None, str] | None = None
+    found: tuple[str, list[str] | None] | None = None
     if kind.lower().startswith("application/http"):
         found = _response(record) if record.rec_type == "response" else None
     elif record.rec_type in {"resource", "conversion"}:
-        found = kind, [], ""
+        found = kind, []
     if found is None:
         return None
     header = Message()
@@ -129,7 +130,7 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     is_text = record.rec_type == "conversion" and content_type == "text/plain"
     if not is_text and content_type not in (*_HTML, _UNKNOWN):
         return None
-    body = _body(record, *found[1:])
+    body = _body(record, found[1])
     if content_type == _UNKNOWN and body is not None and not looks_like_html(body):
         return None
     return FoundPage(
@@ -143,8 +144,8 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     )
 
 
-def _response(record: ArcWarcRecord) -> tuple[str, list[str] | None, str] | None:
-    """Return media type, content codings and transfer coding of a response with status 200.
+def _response(record: ArcWarcRecord) -> tuple[str, list[str] | None] | None:
+    """Return media type, and content and transfer codings, of a response with status 200.
 
     There are no codings (None) if its header is too long to be read.
     """
@@ -156,13 +157,15 @@ def _response(record: ArcWarcRecord) -> tuple[str, list[str] | None, str] | None
     if headers.get_statuscode() != "200":
         return None
     if not limited.limit:
-        return _HTML[0], None, ""
-    content, transfer = (
-        ",".join(value for key, value in headers.headers if key.lower() == name).lower()
+        return _HTML[0], None
+    codings = [
+        coding.strip().lower()
         for name in ("content-encoding", "transfer-encoding")
-    )
-    codings = [each.strip() for each in f"{content},{transfer}".split(",")]
-    return headers.get_header("Content-Type") or "", codings, transfer
+        for key, value in headers.headers
+        if key.lower() == name
+        for coding in value.split(",")
+    ]
+    return headers.get_header("Content-Type") or "", codings
 
 
 class _Stream:
@@ -189,17 +192,12 @@ class _Stream:
             return self._file.read(size)
 
 
-def _body(record: ArcWarcRecord, codings: list[str] | None, transfer: str) -> bytes | None:
+def _body(record: ArcWarcRecord, codings: list[str] | None) -> bytes | None:
     """Return the decoded body of a record; None if over `MAX_PAGE` bytes, stored or decoded."""
     if codings is None:
         return None
-    from warcio.bufferedreaders import ChunkedDataReader  # noqa: PLC0415  (an extra)
-    from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
-
-    stored: Any = LimitReader(record.raw_stream, MAX_PAGE + 1)
-    stream = ChunkedDataReader(stored) if "chunked" in transfer else stored
-    body: bytes | None = stream.read(MAX_PAGE + 1)
-    if stored.limit == 0:
+    body: bytes | None = record.raw_stream.read(MAX_PAGE + 1)
+    if len(body or b"") > MAX_PAGE:
         return None
     for coding in reversed(codings):
         if body is not None and coding in _DECODED:
@@ -224,6 +222,24 @@ def _decoded(body: bytes, parts_of: Callable[[bytes], Iterator[bytes]]) -> bytes
     except Exception:  # noqa: BLE001  (each library has its own for damaged data)
         return b"".join(parts) if size else body
     return b"".join(parts)
+
+
+_CHUNK = re.compile(rb"([\da-fA-F]+)[ \t]*(?:;[^\r\n]*)?\r\n")
+"""The line before a chunk: its size, and extensions."""
+
+
+def _dechunked(body: bytes) -> Iterator[bytes]:
+    """Decode `chunked` (RFC 9112, section 7.1), without the trailers behind the last chunk.
+
+    warcio takes trailers, and the size of a chunk at whose end a body was cut, for content.
+    """
+    content, at = bytearray(), 0
+    while (found := _CHUNK.match(body, at)) and (size := int(found[1], 16)):
+        content += body[found.end() : found.end() + size]
+        at = found.end() + size + len(b"\r\n")
+    if not (found or at):
+        raise ValueError("it isn't chunked")
+    yield bytes(content)
 
 
 def _unpacked(body: bytes) -> Iterator[bytes]:
@@ -256,5 +272,6 @@ _DECODED: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     **dict.fromkeys(("gzip", "x-gzip", "zstd"), _unpacked),
     "deflate": _inflated,
     "br": _unbrotlied,
+    "chunked": _dechunked,
 }
-"""Content coding -> function that yields a body's parts."""
+"""Content or transfer coding -> function that yields a body's parts."""
