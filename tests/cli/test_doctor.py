@@ -80,6 +80,8 @@ HALF = "scrapy_neardup.crawl.middlewares.NearDuplicateSpiderMiddleware"
     ([RIGHT, "NEARDUP_STORE = 'sqlite:/no/such/folder/pages.sqlite'"],
      "the folder of sqlite:/no/such/folder/pages.sqlite doesn't exist", "make /no/such/folder"),
     ([RIGHT, "NEARDUP_AUDIT = '/'"], "NEARDUP_AUDIT: / is a folder", "name a file in it"),
+    ([RIGHT, "NEARDUP_AUDIT = '/no/a.jsonl'"], "NEARDUP_AUDIT: the folder /no doesn't exist",
+     "make it"),
     ([RIGHT, "NEARDUP_BASE = 'no.pack'"], "NEARDUP_BASE: there is no file no.pack",
      "correct the path"),
 ])  # fmt: skip

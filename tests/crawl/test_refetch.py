@@ -208,6 +208,18 @@ def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places
     assert [includes(3, 9, is_known=True) for _ in range(9)] == [True] + [False] * 8
 
 
+def test_where_responses_differed_a_second_pair_may_spend_what_is_reserved(crawl, site):
+    changing, numbers = pages(site, "changing", max(DUE[:2])), itertools.count()
+    shown = text("counted", words=80)
+    site.routes[changing[DUE[0] - 1]] = lambda _: page(f"{shown}<p>{next(numbers)} visits</p>")
+    budget = int(SHARE * HANDFUL) - RESERVED
+    others = [pages(site, 2 * chr(97 + number), DUE[1]) for number in range(budget)]
+    first, rest = [each[: DUE[0]] for each in (changing, *others[1:])], others[1][DUE[0] :]
+    paths = [*sum(first, ()), *changing[DUE[0] :], *rest]
+    crawl(Visit, *paths, settings=ONE_BY_ONE)
+    assert again(site) == {each[DUE[0] - 1] for each in first} | {changing[DUE[1] - 1]}
+
+
 def test_half_of_the_budget_is_spent_at_most(crawl, site):
     """Of a short crawl it is a handful."""
     paths = [path for folder in range(26) for path in pages(site, chr(97 + folder) * 2, 6)]

@@ -8,7 +8,7 @@ import pytest
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
-from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address
@@ -43,6 +43,12 @@ def test_what_a_title_says():
     assert title("Chapter 19. Boost") == title("Chapter 21. Boost") != title("Chapter 19. Other")
     assert title("A - Site") == title("Site", "A") > title("A")
     assert title("A (Manual 11)") == title("A [Manual 17]") == title("A", "Manual 11") > title("A")
+
+
+def test_evidence_has_room_for_a_menu_of_any_length():
+    html = f"<div class=menu>{'menu ' * (MAX_LABELS + 1)}</div><p>{LONG}</p>"
+    content = Analyser(Parameters()).read(parse_html(html.encode()))
+    assert kept_of(analysed(content)).labels == MAX_LABELS
 
 
 def test_an_address_is_in_the_evidence():

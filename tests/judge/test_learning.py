@@ -15,7 +15,7 @@ from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.sites import Site
+from scrapy_neardup.judge.sites import Site, Sites
 from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.text import Content, parse_html
 
@@ -227,6 +227,17 @@ async def test_a_site_that_was_forgotten_goes_on_from_what_was_known_of_it(monke
         assert pages_of(detector) == 41
         members.add(site_of(detector).member)
         assert len(members) == 1
+
+
+def test_sites_that_are_forgotten_at_once_are_not_measured(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.judge.sites._MAX_SITES", 2)
+    sites = Sites()
+    for host in range(9):
+        sites.add(host, f"//{host}.example")
+    for _ in range(99):
+        sites.get(host)
+    assert [site.name for site in sites] == ["//8.example", "//7.example"]
+    assert [site.name for site in sites.forgotten] == [f"//{each}.example" for each in range(7)]
 
 
 @pytest.mark.parametrize(("heading", "name"), [("0", "0"), ("Other", "0"), ("0", "other")])
