@@ -1,6 +1,7 @@
 """What each rule of a site learns, shares, and keeps for the next run."""
 
 import json
+import sys
 import zlib
 
 import numpy as np
@@ -143,6 +144,16 @@ def test_folders_used_last_stay_where_memory_is_short():
     site.shrink(most)
     assert most // 2 < boilerplate.nbytes <= most
     assert sorted(boilerplate.own) == [1, *range(13 - len(boilerplate.own), 12)]
+
+
+def test_what_a_group_holds_counts_as_memory():
+    site = complete()
+    changing, titles = rule(site, "changing"), rule(site, "titles")
+    before = changing.nbytes, titles.nbytes
+    changing.used(PLACE).count(range(100, 200), set())
+    titles.used(DOCS).segments.update(dict.fromkeys(range(100, 200), 1))
+    grown_by = changing.nbytes - before[0], titles.nbytes - before[1]
+    assert min(grown_by) >= 100 * sys.getsizeof((1, 2))
 
 
 def test_what_one_host_shows_says_nothing_of_another():
