@@ -1,12 +1,14 @@
 """What one Redis asks about a page, in how many calls, and what changes while an answer is due."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 from deciders import Asking, DecideFor, everything, nothing
 from matching_pages import like
-from store_registry import on, page
+from redis.asyncio import Redis
+from store_registry import on, page, spread
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
@@ -85,6 +87,19 @@ async def test_how_many_calls_a_page_takes(options, place):
         # Its own entry is refused, and withdrawn, with its count, once the page was counted.
         assert await store.judged(replace(base, id=3), only(1)) == (Reason.NEAR, 2)
         assert (await store.stats()).dropped == 2
+
+
+@pytest.mark.parametrize(("k", "least", "most"), [(3, 1, 8), (10, 16, 64)])
+@on("redis")
+async def test_pages_share_a_call_if_each_is_looked_up_in_few_buckets(k, least, most, place):
+    async with (
+        RedisStore(place.uri, StoreOptions(max_distance=k)) as store,
+        Redis.from_url(place.uri.partition("?")[0]) as client,
+    ):
+        await client.config_resetstat()
+        await asyncio.gather(*(store.check_and_add(page(n, spread(n))) for n in range(64)))
+        stats = await client.info("commandstats")
+        assert least <= stats["cmdstat_evalsha"]["calls"] <= most, stats["cmdstat_evalsha"]
 
 
 @watched
