@@ -174,6 +174,8 @@ class Callbacks:
             callback = getattr(self._spider, callback, callback)
         while isinstance(callback, partial):
             callback, arguments = callback.func, callback.keywords | arguments
+        if not (arguments or of_rule):
+            return _name_of(callback)
         flags = {key: value for key, value in arguments.items() if isinstance(value, bool)}
         told = [f" {key}={value}" for key, value in sorted((of_rule | flags).items())]
         return "".join([_name_of(callback), *told])

@@ -75,7 +75,9 @@ class Experiments:
         self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)
         refetches = Refetches(own, reporter, reader, detector)
-        self._parts: list[Refetches | Probe | UrlClaims | Links] = [refetches]
+        self._parts: list[Refetches | Probe | UrlClaims | Links] = []
+        if settings.parameters.min_resemblance:  # else nothing says which text changes
+            self._parts.append(refetches)
         self.urls: UrlClaims | None = None
         self.links: Links | None = None
         if settings.probe:
