@@ -108,9 +108,36 @@ def arrow_reader(file: IO[bytes]) -> Any:
 
 
 def arrow_batches(reader: Any) -> Iterator[Any]:
-    """Yield the batches of rows of a reader, one at a time."""
+    """Yield the batches of rows of a reader, one at a time; a damaged one is a ValueError."""
     count = getattr(reader, "num_record_batches", None)
-    return iter(reader) if count is None else map(reader.get_batch, range(count))
+    for batch in iter(reader) if count is None else map(reader.get_batch, range(count)):
+        for column in batch.columns:
+            _check(column)
+        yield batch
+
+
+def _check(column: Any) -> None:
+    """Check lengths and offsets, which pyarrow believes and doesn't check when it reads a file.
+
+    Text may be any bytes.
+    """
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    from pyarrow import types  # noqa: PLC0415  (an extra)
+
+    column.validate()
+    parts: list[Any] = []
+    if types.is_dictionary(column.type):
+        parts = [column.dictionary, column.indices]
+        pa.DictionaryArray.from_arrays(column.indices, pa.nulls(len(column.dictionary)))
+    elif types.is_struct(column.type):
+        parts = [*map(column.field, range(column.type.num_fields))]
+    for part in parts:
+        _check(part)
+    try:
+        column.validate(full=not parts)
+    except ValueError as error:
+        if "UTF8" not in str(error):
+            raise
 
 
 def _leaves(schema: Any) -> list[str]:
