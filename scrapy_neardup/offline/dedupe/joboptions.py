@@ -56,7 +56,9 @@ class Ranking:
             return -float(tokens)
         if self._rule == "shortest-url":
             return float(len(record.url)) if record.url else math.inf
-        value = (record.values or {})[self.columns[0]]
+        if record.values is None:
+            raise InputError(f"can't be ranked by {self._rule!r}: its format has no columns")
+        value = record.values[self.columns[0]]
         if value == "":  # in CSV an empty field is a missing one
             value = None
         try:

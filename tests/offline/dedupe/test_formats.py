@@ -311,6 +311,19 @@ def test_what_cant_be_ranked(tmp_path):
         dedupe([f"{tmp_path}/long.jsonl"], f"{tmp_path}/three", replace(options, keep="text"))
 
 
+@pytest.mark.parametrize("keep", ["n", "newest"])
+@pytest.mark.parametrize("name", ["x.html", "x.txt", "x.warc"])
+def test_pages_have_no_columns_to_be_ranked_by(tmp_path, name, keep):
+    (tmp_path / name).write_bytes(warc(html("http://a.test/1", b"<p>a")))
+    options = DedupeOptions(keep=keep)
+    with pytest.raises(
+        InputError, match=rf"{name}, row \d: can't be ranked by '{keep}': its form"
+    ):
+        dedupe([f"{tmp_path}/{name}"], f"{tmp_path}/out", options)
+    summary = dedupe([f"{tmp_path}/{name}"], f"{tmp_path}/two", replace(options, skip_bad=True))
+    assert (summary.kept, summary.bad_lines) == (1, 1)
+
+
 def test_two_files_for_one_place(tmp_path):
     for folder in "ab":
         (tmp_path / folder).mkdir()
