@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import os
+from dataclasses import replace
 
 import fsspec
 import pyarrow as pa
@@ -319,6 +320,19 @@ def test_a_dictionary_that_an_arrow_file_can_not_have_is_named(tmp_path):
     with pytest.raises(OutputError, match=r"x.arrow: can't be written in its own format: Dict"):
         trim([f"{tmp_path}/x.arrow"], f"{tmp_path}/out", TrimOptions(unit="lines", number=1))
     assert dedupe([f"{tmp_path}/x.arrow"], f"{tmp_path}/all").kept == 2
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_texts_of_one_length_are_marked_and_not_cut(tmp_path, name):
+    table = pa.table({"text": pa.array([b"shared\nown", b"shared\nnew"], pa.binary(10))})
+    (write_table if name == "x.parquet" else pa.feather.write_feather)(table, tmp_path / name)
+    options = TrimOptions(unit="lines", number=1)
+    with pytest.raises(OutputError, match=f"{name}: can't be written in its own format"):
+        trim([f"{tmp_path}/{name}"], f"{tmp_path}/out", options)
+    assert (
+        trim([f"{tmp_path}/{name}"], f"{tmp_path}/marked", replace(options, mark=True)).trimmed
+        == 2
+    )
 
 
 def test_common_crawl_names_its_files_wet(tmp_path):

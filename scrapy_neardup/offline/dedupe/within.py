@@ -164,20 +164,17 @@ class _Trimmer:
                 texts = strings(batch.column(at))
                 spans = [self._spans(text, each) for each, text in enumerate(texts, row)]
                 row += batch.num_rows
-                columns = [*batch.columns]
+                columns, names = [*batch.columns], [*batch.schema.names]
                 if more:
                     columns.append(pa.array(spans, marks.type))
+                    names.append(marks.name)
                 elif any(spans):
                     cut = [
                         text and cutting.without(text, own).encode("utf-8", "surrogateescape")
                         for text, own in zip(texts, spans, strict=True)
                     ]
-                    # Text that isn't Unicode is written unchanged, without a check.
-                    columns[at] = pa.array(cut, pa.large_binary()).cast(
-                        batch.schema.field(at).type, safe=False
-                    )
-                fields = [*batch.schema, *more]
-                write(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
+                    columns[at] = pa.array(cut, pa.large_binary())  # `write` casts it
+                write(pa.RecordBatch.from_arrays(columns, names))
 
 
 @dataclass(frozen=True, slots=True)

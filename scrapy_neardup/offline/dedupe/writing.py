@@ -166,10 +166,13 @@ def table_copy(
 
 
 def _write_batch(path: str, writer: Any, schema: Any, batch: Any) -> None:
-    """Write a batch; replace large dictionaries by the values of their rows."""
+    """Write a batch with the types of `schema`; text that isn't Unicode isn't checked.
+
+    An Arrow file has one dictionary for all of its batches, and bytes of one length stay as long.
+    """
     try:
-        writer.write_batch(batch if batch.schema == schema else batch.cast(schema))
-    except ValueError as error:  # an Arrow file has one dictionary for all of its batches
+        writer.write_batch(batch if batch.schema == schema else batch.cast(schema, safe=False))
+    except (ValueError, NotImplementedError) as error:
         raise OutputError(f"{path}: can't be written in its own format: {error}") from error
 
 
