@@ -71,3 +71,9 @@ def test_what_verbs_write_of_nothing_is_read(call, kind):
     assert call("clusters", "--pairs", f"join.{kind}").stdout == ""
     assert call("pairs", f"scan.{kind}").stdout == ""
     assert call("changes", f"scan.{kind}", f"scan.{kind}").stdout == ""
+    call("pack", f"scan.{kind}", "--output", "scan.pack")
+    call("pack", "scan.pack", f"scan.{kind}", "--output", "again.pack")
+    for packed in ("scan.pack", "again.pack"):
+        assert call("query", "--in", packed, "--like", "a text").stdout == ""
+        assert call("unpack", packed).stdout_bytes == b""
+    assert call("unpack", "again.pack", "--format", "jsonl").stdout == ""

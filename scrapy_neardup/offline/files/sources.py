@@ -96,7 +96,7 @@ class Chain(Source):
         self.length = self._starts[-1]
         self.schema = common_schema(sources)
         self.has_names = any(source.has_names for source in sources)
-        if (shape := common_shape(sources)) is not None:
+        if shape := common_shape(sources):
             columns = shape.get("features", 0)
             self.stored = Unpacked(shape, self._record, self._features, columns)
 
