@@ -229,14 +229,14 @@ class Job:
 
 
 def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> None:
-    for name, value in now["options"].items():
-        if before["options"].get(name) != value:
-            raise ConfigurationError(
-                f"{output}: the job was begun with {name.replace('_', ' ')}"
-                f" {before['options'].get(name)!r}, and can't be resumed with {value!r}"
-            )
     if before["options"].keys() != now["options"].keys():
         raise ConfigurationError(f"{output}: has a job of another kind; name another folder")
+    for name, value in now["options"].items():
+        if before["options"][name] != value:
+            raise ConfigurationError(
+                f"{output}: the job was begun with {name.replace('_', ' ')}"
+                f" {before['options'][name]!r}, and can't be resumed with {value!r}"
+            )
     if before["shards"] != now["shards"]:
         raise ConfigurationError(
             f"{output}: can't resume, because the inputs are other files or have changed"

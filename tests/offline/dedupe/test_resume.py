@@ -12,7 +12,7 @@ import pytest
 from datasets import KilledError, killed_before, tree, write_data_set
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe, job
+from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, job, trim
 from scrapy_neardup.offline.readers import files
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
@@ -100,6 +100,8 @@ def test_a_job_goes_on_only_when_asked_and_with_what_it_was_told(stopped):
         dedupe([str(data)], output)
     with pytest.raises(ConfigurationError, match=r"begun with min resemblance 0\.9"):
         dedupe([str(data)], output, DedupeOptions(min_resemblance=0.8), resume=True)
+    with pytest.raises(ConfigurationError, match="has a job of another kind"):
+        trim([str(data)], output, TrimOptions(unit="lines", number=2), resume=True)
     (data / "part-1.jsonl").write_text('{"text": ""}')
     with pytest.raises(ConfigurationError, match="the inputs are other files or have changed"):
         dedupe([str(data)], output, resume=True)
