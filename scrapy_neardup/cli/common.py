@@ -87,8 +87,9 @@ def rows_to(path: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """
     with output(path) as file:
         if path.endswith(".parquet"):
-            yield (rows := _ParquetRows())
-            rows.write(file.buffer)
+            with TemporaryFile() as spool:
+                yield (rows := _ParquetRows(path, spool))
+                rows.write(file.buffer)
         else:
 
             def write(row: Mapping[str, Any]) -> None:
@@ -106,10 +107,10 @@ _GROUP = 1 << 13
 class _ParquetRows:
     """Rows, held on disk until all are known, because a later row may have new columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str, spool: IO[bytes]) -> None:
+        self._path, self._spool = path, spool
         what = "results in Parquet need the package pyarrow"
         self._pyarrow = required(what, "pyarrow", "parquet", errors.OutputError)
-        self._spool: IO[bytes] = TemporaryFile()  # noqa: SIM115  (closed by `write`)
         self._waiting: list[Any] = []
         self._schema = self._pyarrow.schema([])
 
@@ -120,10 +121,16 @@ class _ParquetRows:
 
     def _flush(self) -> None:
         if self._waiting:
-            found = self._pyarrow.RecordBatch.from_pylist(self._waiting).schema
-            self._schema = self._pyarrow.unify_schemas(
-                [self._schema, found], promote_options="permissive"
-            )
+            try:
+                found = self._pyarrow.RecordBatch.from_pylist(self._waiting).schema
+                self._schema = self._pyarrow.unify_schemas(
+                    [self._schema, found], promote_options="permissive"
+                )
+            except (ValueError, TypeError, OverflowError) as error:
+                raise errors.OutputError(
+                    f"{self._path}: a column of Parquet has one type, of 64 bits at most"
+                    f" ({error}); write JSON lines"
+                ) from error
             pickle.dump(self._waiting, self._spool)
         self._waiting = []
 
@@ -134,7 +141,7 @@ class _ParquetRows:
         schema = self._schema
         end = self._spool.tell()
         self._spool.seek(0)
-        with self._spool, ParquetWriter(target, schema, compression="zstd") as writer:
+        with ParquetWriter(target, schema, compression="zstd") as writer:
             while self._spool.tell() < end:
                 rows = pickle.load(self._spool)  # noqa: S301  (what `_flush` wrote)
                 writer.write_batch(self._pyarrow.RecordBatch.from_pylist(rows, schema))

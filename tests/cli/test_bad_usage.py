@@ -28,6 +28,8 @@ TABLE = [
                          ('{"a": 1.5, "b": 2}', "not a pair"))),
     *((f"{verb} pages.jsonl --modulus {1 << 64}", "the modulus must be a whole number from", "")
       for verb in ("join", "clusters")),
+    *(("clusters --pairs - --output y.parquet", "y.parquet: a column of Parquet has one", line)
+      for line in ('{"a": 1, "b": "x"}', f'{{"a": 1, "b": {1 << 64}}}')),
     ("clusters --pairs - --threshold .9", "--threshold can't be combined with --pairs", ""),
     ("clusters --pairs - --method exact", "--method can't be combined with --pairs", ""),
     ("clusters - --method features --modulus 4", "--modulus can't be combined with --method", ""),
