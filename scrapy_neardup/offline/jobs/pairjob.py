@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import IO, NamedTuple
 
@@ -52,17 +52,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairOptions:
-    """What the processes need to know of a `PairJob`, which explains it."""
-
-    max_distance: int = 3
-    group_equal: bool = False
-    max_pairs: int = MAX_PAIRS
-    turned: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairJob(PairOptions):
+class PairJob:
     """A search for pairs within `collection`, or between it and an `existing` one.
 
     With `turned` the two have changed places, and pairs are given as if they hadn't.
@@ -72,6 +62,10 @@ class PairJob(PairOptions):
 
     collection: Source
     existing: Source | None = None
+    max_distance: int = 3
+    group_equal: bool = False
+    max_pairs: int = MAX_PAIRS
+    turned: bool = False
     work: Workers = ALONE
     block_rows: int = BLOCK_ROWS
     part_rows: int = PART_ROWS
@@ -97,9 +91,7 @@ class PairJob(PairOptions):
         """Yield the pairs, part by part, in an order that doesn't depend on `work`."""
         rows, itself = len(self.collection), self.existing is None
         scanned_source = self.collection if self.existing is None else self.existing
-        options = PairOptions(
-            **{each.name: getattr(self, each.name) for each in fields(PairOptions)}
-        )
+        options = self.max_distance, self.group_equal, self.max_pairs, self.turned
         count = 0
         for start, scanned in self._blocks():
             queries = self.collection.fingerprints(start, min(start + self.block_rows, rows))
@@ -115,15 +107,15 @@ class _Block:
 
     def __init__(
         self,
-        options: PairOptions,
+        options: tuple[int, bool, int, bool],
         itself: bool,
         queries: NDArray[np.uint64],
         first: int,
         scanned: int,
     ) -> None:
-        self._options, self._itself = options, itself
-        self._first = first
-        self._search = BatchSearch(queries, options.max_distance, scanned=scanned)
+        max_distance, self._group_equal, self._max_pairs, self._turned = options
+        self._itself, self._first = itself, first
+        self._search = BatchSearch(queries, max_distance, scanned=scanned)
         self._is_first = np.zeros(len(queries), np.bool_)
         self._is_first[self._search.first_rows] = True
 
@@ -136,13 +128,13 @@ class _Block:
             for pairs in self._rows(near, part.row - self._first):
                 found.append(pairs)
                 count += len(pairs.scanned)
-                _check(count, self._options.max_pairs)
+                _check(count, self._max_pairs)
         if not found:
             empty = np.empty(0, np.int64)
             return Found(empty, empty, np.empty(0, np.uint8), len(values))
         scanned, rows, distances = map(np.concatenate, zip(*found, strict=True))
         a, b = rows + self._first, scanned + part.row
-        if self._options.turned:
+        if self._turned:
             a, b = b, a
         order = np.lexsort((a, b))
         return Found(a[order], b[order], distances[order], len(values))
@@ -153,7 +145,7 @@ class _Block:
             yield from self._search.expand(near)
             return
         scanned = near.scanned + ahead
-        if not self._options.group_equal:
+        if not self._group_equal:
             yield from self._search.expand(near, below=scanned)
             return
         rows = self._search.first_rows[near.queries]
