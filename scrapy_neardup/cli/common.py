@@ -16,7 +16,12 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from scrapy_neardup import errors
-from scrapy_neardup.offline.readers.files import atomic_file, required, unicode_of
+from scrapy_neardup.offline.readers.files import (
+    atomic_file,
+    required,
+    unicode_of,
+    using_temporary,
+)
 from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:
@@ -131,7 +136,8 @@ class _ParquetRows:
                     f"{self._path}: a column of Parquet has one type, of 64 bits at most"
                     f" ({error}); write JSON lines"
                 ) from error
-            pickle.dump(self._waiting, self._spool)
+            with using_temporary(self._spool):
+                pickle.dump(self._waiting, self._spool)
         self._waiting = []
 
     def write(self, target: IO[bytes]) -> None:

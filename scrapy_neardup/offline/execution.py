@@ -29,7 +29,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.offline.readers.files import required
+from scrapy_neardup.offline.readers.files import required, using_temporary
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -148,7 +148,8 @@ class Processes(Workers):
     def _running(self, state: bytes) -> Iterator[Callable[[Any], Any]]:
         with TemporaryDirectory(prefix="neardup-") as folder:
             made = Path(folder, "state")  # in a file, as it may have megabytes
-            made.write_bytes(state)
+            with using_temporary():
+                made.write_bytes(state)
 
             def submit(task: Any) -> Future[Any]:
                 with _deaf_to_interrupts():

@@ -1,9 +1,18 @@
 """Where results go, and that they replace nothing that is read."""
 
+import errno
 import json
+import tempfile
+from contextlib import nullcontext
 
 import pytest
-from datasets import json_lines
+from datasets import json_lines, write_data_set
+
+from scrapy_neardup.cli import common
+from scrapy_neardup.offline import execution
+from scrapy_neardup.offline.dedupe import choosing
+from scrapy_neardup.offline.files import storedpages
+from scrapy_neardup.offline.jobs import joining
 
 LONG = " ".join(map(str, range(99)))
 PAGES = [{"url": f"http://a.test/{n}", "text": text} for n, text in enumerate([LONG, "", LONG])]
@@ -43,3 +52,38 @@ def test_fingerprints_that_scan_wrote_as_parquet(call, tmp_path, pages):
     found = json.loads(call("pairs", "x.parquet").stdout)
     assert found == {"a": "http://a.test/0", "b": "http://a.test/2", "distance": 0}
     assert len(call("pairs", "x.jsonl", "--existing", "x.parquet").stdout.splitlines()) == 4
+
+
+@pytest.mark.usefixtures("pages")
+@pytest.mark.parametrize(("command", "module"), [
+    ("join pages.jsonl", joining), ("clusters pages.jsonl", joining),
+    ("pack scan.jsonl", storedpages), ("scan pages.jsonl", common),
+])  # fmt: skip
+def test_a_disk_without_room_for_temporary_files_is_named(call, monkeypatch, command, module):
+    call("scan", "pages.jsonl", "--output", "scan.jsonl")
+    made = []
+
+    def full():
+        made.append(open("/dev/full", "wb"))  # noqa: PTH123, SIM115  (closed by what is tested)
+        return made[-1]
+
+    monkeypatch.setattr(module, "TemporaryFile", full)
+    result = call(*command.split(), "--output", "out.parquet", status=2)
+    why = "can't be written: No space left on device; TMPDIR names another folder"
+    assert result.stderr == f"Error: {tempfile.gettempdir()}: {why} for temporary files\n"
+    assert all(file.closed for file in made)
+
+
+def test_temporary_files_of_jobs_that_can_not_be_written(call, monkeypatch, tmp_path):
+    write_data_set(tmp_path / "in")
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "TemporaryDirectory", lambda **_: nullcontext("/dev/null"))
+        said = call("join", "in", "--jobs", 2, "--output", "out", status=2).stderr
+        assert said.startswith(f"Error: {tempfile.gettempdir()}: can't be written: Not a dir")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(choosing, "_deal", full)
+    said = call("dedupe", "in", "--output", "out", status=2).stderr
+    assert said == "Error: out: can't be written: No space left on device\n"

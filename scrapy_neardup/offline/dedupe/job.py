@@ -29,7 +29,7 @@ from scrapy_neardup.offline.dedupe.jobplan import Job
 from scrapy_neardup.offline.dedupe.sketching import Sketched, SketchFiles, sketch
 from scrapy_neardup.offline.dedupe.writing import removed_name, write
 from scrapy_neardup.offline.execution import Processes, Workers
-from scrapy_neardup.offline.readers.files import exists, remove_folder
+from scrapy_neardup.offline.readers.files import exists, remove_folder, using_temporary
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -78,7 +78,7 @@ def run_job(
                 raise InputError(
                     f"{path}: parts of texts can be removed only from files with columns"
                 )
-    with nullcontext(work) if work else Processes(jobs) as does:
+    with using_temporary(folder=output), nullcontext(work) if work else Processes(jobs) as does:
         job = Job(shards=shards, output=output, work=does, watch=watch, turn=turn)
         job.begin(asdict(options), resume=resume)
         summary = steps(job, options)

@@ -22,6 +22,7 @@ from scrapy_neardup.offline.readers.files import (
     is_remote,
     opened,
     unicode_of,
+    using_temporary,
 )
 from scrapy_neardup.offline.readers.tables import page_sizes, reading_table, table_rows
 from scrapy_neardup.offline.readers.textual import objects
@@ -168,7 +169,7 @@ def scanned_lines(
                     ) from error
             yield page.encode("utf-8", "replace")
 
-    with Spool() if stored else nullcontext() as spool:
+    with using_temporary(), Spool() if stored else nullcontext() as spool:
         names = Strings.of(pages(spool))
     [schema] = schemas or [None]
     return ArraySource(np.array(fingerprints, np.uint64), names, schema, spool)

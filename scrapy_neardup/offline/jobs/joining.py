@@ -41,7 +41,7 @@ from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, TokenSets, has
 from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.files import FoundPage
+from scrapy_neardup.offline.readers.files import FoundPage, using_temporary
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.tables.ranges import ranges
@@ -121,10 +121,10 @@ class HashSets:
         self._file: IO[bytes] = TemporaryFile()  # noqa: SIM115  (closed by `finalize`)
         finalize(self, self._file.close)
         sizes = []
-        for each in sets:
-            self._file.write(each.tobytes())
-            sizes.append(len(each))
-        self._file.flush()
+        with using_temporary(self._file):
+            for each in sets:
+                self._file.write(each.tobytes())
+                sizes.append(len(each))
         self.sizes = np.array(sizes, np.int64)
         """Number of hashes of every set."""
         self._starts = np.cumsum(self.sizes) - self.sizes

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from hashlib import sha1
 from importlib import import_module
 from pathlib import Path
+from tempfile import gettempdir
 from typing import IO, Any, Literal, TypeVar, cast
 
 from w3lib.url import canonicalize_url, safe_url_string
@@ -334,6 +335,28 @@ def _made(temporary: Path, target: Path) -> IO[bytes]:
     with suppress(FileNotFoundError):
         os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
     return file
+
+
+@contextmanager
+def using_temporary(*files: IO[bytes], folder: str = "") -> Iterator[None]:
+    """Turn errors while temporary files are written into an `OutputError` that names their folder.
+
+    Open `files` are flushed, or closed if that fails: what they hold would be written at the end.
+    """
+    try:
+        yield
+        for file in files:
+            file.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        for file in files:
+            with suppress(OSError):
+                file.close()
+        hint = "" if folder else "; TMPDIR names another folder for temporary files"
+        raise OutputError(
+            f"{folder or gettempdir()}: can't be written: {error.strerror or error}{hint}"
+        ) from error
 
 
 @contextmanager
