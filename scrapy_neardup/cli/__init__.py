@@ -7,8 +7,10 @@ its line to `VERBS`.
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -71,7 +73,12 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the verb; turn an expected error into one line and an exit status."""
+        """Run the verb; turn an expected error into one line and an exit status.
+
+        A character that standard output can't encode is escaped, as on standard error.
+        """
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

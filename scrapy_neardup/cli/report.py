@@ -73,7 +73,7 @@ def write_report(
         wanted = set(made.lines)
         again = enumerate(islice(audit_entries(audits), max(wanted, default=-1) + 1))
         texts = {place: text_of(entry) for place, entry in again if place in wanted}
-        results.writelines(report_page(made, texts))
+        results.buffer.writelines(piece.encode() for piece in report_page(made, texts))
         line.done(number + 1, "lines")
     return made
 

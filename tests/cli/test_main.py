@@ -2,7 +2,9 @@ from pathlib import Path
 
 import click
 import pytest
+from audits import Audit
 from click.testing import CliRunner
+from datasets import write_lines
 from forked import python
 
 from scrapy_neardup import __version__
@@ -21,6 +23,23 @@ from scrapy_neardup.errors import (
 from scrapy_neardup.settings.catalogue import as_flags
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "cp1252"])
+def test_standard_output_in_any_encoding(call, charset):
+    words = " ".join(f"w\u00f6rd\u65e5{number}" for number in range(50))
+    pages = [{"url": f"http://a.test/\u65e5/{n}", "text": f"{words}\n{n}"} for n in range(6)]
+    write_lines(Path("pages.jsonl"), pages)
+    audit = Audit()
+    audit.drop("http://a.test/\u65e5/2", audit.kept("http://a.test/\u65e5/1", title="\u65e5"))
+    audit.write(Path("audit.jsonl"))
+    runner = CliRunner(charset=charset)
+    for arguments in ("tune pages.jsonl", "rules audit.jsonl", "scan pages.jsonl"):
+        result = runner.invoke(main, arguments.split())
+        assert result.exit_code == 0, result.exception
+    assert "http://a.test/\\u65e5/0" in runner.invoke(main, ["tune", "pages.jsonl"]).stdout
+    report = runner.invoke(main, ["report", "audit.jsonl", "--output", "-"])
+    assert "/\u65e5/1" in report.stdout_bytes.decode()  # as the page says
 
 
 def test_version_and_help(call):
