@@ -68,40 +68,12 @@ class Workers(ABC):
                 for future in waiting:
                     future.cancel()
 
-    def stream(
-        self, start: Callable[..., Any], tasks: Iterable[Any], *arguments: Any
-    ) -> Generator[Any]:
-        """Yield what each task yields, in order.
-
-        An error of a task is raised after all that it has yielded.
-        """
-        for found, error in self(_to_end, tasks, start, *arguments):
-            yield from found
-            if error is not None:
-                raise error
-
     @abstractmethod
     def _running(self, state: bytes) -> AbstractContextManager[Callable[[Any], Any]]:
         """Yield what begins a task, given the pickled state."""
 
     def _result(self, future: Any) -> Any:
         return future.result()
-
-
-def _to_end(start: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
-    """Return a function that returns all that a task yields, and its error or None."""
-    do = start(*arguments)
-
-    def run(task: Any) -> tuple[list[Any], NeardupError | None]:
-        found: list[Any] = []
-        try:
-            for each in do(task):
-                found.append(each)  # noqa: PERF402  (those before an error count)
-        except NeardupError as error:
-            return found, error
-        return found, None
-
-    return run
 
 
 class Processes(Workers):

@@ -121,23 +121,31 @@ def in_parts(
         yield from start(*arguments)(iter(corpus))
         return
     parts, here = corpus.parts(sent=not isinstance(work, Cluster)), str(Path.cwd())
-    with closing(work.stream(_reading, parts, corpus.columns, here, start, arguments)) as found:
-        for each in found:
-            if isinstance(each, Portion):
-                corpus.passed(each)
-            else:
-                yield each
+    with closing(work(_reading, parts, corpus.columns, here, start, arguments)) as read:
+        for found, size, error in read:
+            yield from found
+            corpus.passed(size)
+            if error is not None:
+                raise error
 
 
 def _reading(
     columns: Columns, here: str, start: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Callable[[Portion], Iterator[Any]]:
-    """Return the function that reads a part of a corpus in the process that handles it."""
+) -> Callable[[Portion], tuple[list[Any], int, errors.NeardupError | None]]:
+    """Return the function that reads a part of a corpus in the process that handles it.
+
+    It returns the results, the size of the part, and an error that came after these results.
+    """
     do = start(*arguments)
 
-    def read(part: Portion) -> Iterator[Any]:
-        yield from do(records_of(part, columns, here))
-        yield part._replace(records=())  # it is done
+    def read(part: Portion) -> tuple[list[Any], int, errors.NeardupError | None]:
+        found: list[Any] = []
+        try:
+            for each in do(records_of(part, columns, here)):
+                found.append(each)  # noqa: PERF402  (those before an error count)
+        except errors.NeardupError as error:
+            return found, 0, error
+        return found, part.size or 0, None
 
     return read
 

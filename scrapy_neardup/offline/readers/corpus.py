@@ -187,14 +187,14 @@ class Corpus:
         under_way = self._file.tell() if self._file and not self._file.closed else 0
         return min((self._passed + under_way) / self._size, 1)
 
-    def passed(self, part: Portion) -> None:
-        """Count a part as read, for `share`."""
-        self._passed += part.size or 0
+    def passed(self, size: int) -> None:
+        """Count these bytes as read, for `share`."""
+        self._passed += size
 
     def __iter__(self) -> Iterator[FoundPage]:
         for file in self._files:
             yield from self._read(file)
-            self.passed(file)
+            self.passed(file.size or 0)
 
     def _read(self, whole: Portion) -> Iterator[FoundPage]:
         watch = partial(setattr, self, "_file")
