@@ -3,15 +3,10 @@ import re
 from itertools import combinations
 
 import pytest
-from datasets import write_lines
+from datasets import shingle_set, write_lines
 
 from scrapy_neardup.fingerprints.units import units_of
 from scrapy_neardup.offline.joins import resemblance
-
-
-def shingle_set(text, size=4):
-    words = text.split()
-    return {tuple(words[k : k + size]) for k in range(len(words) - size + 1)}
 
 
 def written(path, texts):

@@ -3,18 +3,11 @@
 import random
 
 import pytest
-from datasets import documents
+from datasets import documents, shingle_set
 
 from scrapy_neardup.offline.jobs import querying
 from scrapy_neardup.offline.jobs.querying import nearest
-
-
-def resemblance(one, other):
-    one, other = (
-        {tuple(words[at : at + 4]) for at in range(max(1, len(words) - 3))}
-        for words in (one.split(), other.split())
-    )
-    return len(one & other) / len(one | other)
+from scrapy_neardup.offline.joins import resemblance
 
 
 @pytest.mark.parametrize("left", [1 << 30, 50_000, 1])
@@ -26,8 +19,10 @@ def test_the_nearest_are_those_of_brute_force(monkeypatch, left):
         words[chance.randrange(len(words))] = "other"
         asked.append(" ".join(words))
     named = [(row["id"], row["text"]) for row in rows]
+    sets = [shingle_set(text) for _, text in named]
     for text, found in zip(asked, nearest(asked, named, top=5, min_resemblance=0.2), strict=True):
-        shares = [(-resemblance(text, other), place) for place, (_, other) in enumerate(named)]
+        own = shingle_set(text)
+        shares = [(-resemblance(own, other), place) for place, other in enumerate(sets)]
         wanted = [(named[at][0], -share) for share, at in sorted(shares)[:5] if -share >= 0.2]
         assert found == wanted != []
     assert len(*nearest(asked[:1], named, top=1000, min_resemblance=0)) == len(rows)

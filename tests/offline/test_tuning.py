@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audits import Audit
+from datasets import shingle_set
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import store_for
@@ -59,10 +60,7 @@ def truth(contents, address="http://a.example/{}/", kept=None):
 
 
 def similarity(a, b):
-    one, two = (
-        {tuple(words[i : i + 4]) for i in range(len(words) - 3)}
-        for words in (a.split(), b.split())
-    )
+    one, two = shingle_set(a), shingle_set(b)
     return Fraction(len(one & two), len(one | two))
 
 

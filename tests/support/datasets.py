@@ -32,6 +32,11 @@ def documents(count, seed=1, words=80):
     return made
 
 
+def shingle_set(text, size=4):
+    words = text.split()
+    return {tuple(words[at : at + size]) for at in range(max(1, len(words) - size + 1))}
+
+
 def write_parquet(path, rows, **options):
     write_table(pa.Table.from_pylist(rows), path, **options)
 

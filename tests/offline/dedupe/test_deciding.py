@@ -13,11 +13,8 @@ from scrapy_neardup.fingerprints.weights import features
 from scrapy_neardup.offline.dedupe import DedupeOptions, dedupe
 from scrapy_neardup.offline.dedupe.choosing import MOST, common, decide
 from scrapy_neardup.offline.files.sortedruns import BucketRuns
+from scrapy_neardup.offline.joins import resemblance
 from scrapy_neardup.offline.readers.namedcolumns import Columns
-
-
-def resemblance(ours, theirs):
-    return len(ours & theirs) / len(ours | theirs)
 
 
 def by_hand(sets, ranks, buckets, least):
