@@ -99,6 +99,18 @@ def test_a_frame_without_data_may_begin_zstandard(tmp_path):
         assert texts(tmp_path / "x.jsonl.zst") == TEXTS
 
 
+def test_zstandard_that_needs_much_memory_is_told_from_a_damaged_one(tmp_path):
+    """As dumps of forums are compressed, with --long=31."""
+    zstd = zstandard()
+    for bits in (27, 31):
+        packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: bits})
+        parts = packer.compress(LINES[:9]), packer.compress(LINES[9:]), packer.flush()
+        (tmp_path / f"{bits}.jsonl.zst").write_bytes(b"".join(parts))
+    assert texts(tmp_path / "27.jsonl.zst") == TEXTS
+    with pytest.raises(InputError, match=r"31.jsonl.zst: its Zstandard window is larger than 128"):
+        texts(tmp_path / "31.jsonl.zst")
+
+
 def test_standard_input_may_be_compressed(monkeypatch):
     class Stdin:
         buffer = io.BytesIO(gzip.compress(LINES))

@@ -167,6 +167,11 @@ def reading(path: str) -> Iterator[None]:
             f"{path}: its compressed data ends too early; was it cut short while copying?"
         ) from None
     except DAMAGED as error:
+        if "too much memory" in str(error):
+            raise InputError(
+                f"{path}: its Zstandard window is larger than 128 MiB; compress it again:"
+                " zstd -d --long=31 -c FILE | zstd -o NEW"
+            ) from error
         raise InputError(f"{path}: its compressed data is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
