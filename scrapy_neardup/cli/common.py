@@ -91,7 +91,7 @@ def rows_to(path: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     The file appears when it is complete; see `output`.
     """
     with output(path) as file:
-        if path.endswith(".parquet"):
+        if path.lower().endswith(".parquet"):
             with TemporaryFile() as spool:
                 yield (rows := _ParquetRows(path, spool))
                 rows.write(file.buffer)

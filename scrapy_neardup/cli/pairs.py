@@ -65,7 +65,7 @@ def pairs(given: flags.Given) -> None:
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
       scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --output p.parquet
     """  # noqa: D301  (click's mark for lines to keep)
-    is_table = given.path.endswith(".parquet")
+    is_table = given.path.lower().endswith(".parquet")
     if given.by_query and is_table:
         raise click.UsageError("--by-query writes JSON lines: give --output another name")
     collection = open_sources(given.inputs, given.column)

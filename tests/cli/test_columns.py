@@ -60,7 +60,8 @@ def test_a_column_that_is_not_there_is_named(call, verb, tmp_path):
     call(*verb, "x.csv", "--text-column", "a", "--html-column", "b", status=2)
 
 
-def test_parquet_out_of_every_verb(call, rows, tmp_path):
+@pytest.mark.parametrize("ending", ["parquet", "Parquet"])
+def test_parquet_out_of_every_verb(call, rows, tmp_path, ending):
     lines = [{"url": row["meta"]["link"], "text": row["body"]} for row in ROWS]
     lines.append({"url": "http://a.test/\ud800", "text": ""})
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
@@ -73,8 +74,8 @@ def test_parquet_out_of_every_verb(call, rows, tmp_path):
         "pairs": ["pairs", "scan.jsonl"],
     }.items():
         wanted = rows(call(*arguments).stdout)
-        call(*arguments, "--output", f"{name}.parquet")
-        found = read_table(f"{name}.parquet").to_pylist()
+        call(*arguments, "--output", f"{name}.{ending}")
+        found = read_table(f"{name}.{ending}").to_pylist()
         assert len(found) == len(wanted) > 0
         for row, line in zip(found, wanted, strict=True):
             for key, value in line.items():
@@ -82,3 +83,7 @@ def test_parquet_out_of_every_verb(call, rows, tmp_path):
                     assert row[key] == value.replace("\ud800", "?")
                 elif isinstance(value, int | float) and key != "distance":
                     assert row[key] == value
+    assert (
+        call("clusters", "--pairs", f"join.{ending}").stdout == call("clusters", "x.jsonl").stdout
+    )
+    assert call("changes", f"scan.{ending}", "scan.jsonl").stdout == ""

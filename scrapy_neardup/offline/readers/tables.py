@@ -79,7 +79,8 @@ def table_rows(path: str, columns: list[str] | None = None) -> Iterator[tuple[st
 
 def rows_of(path: str, what: str, columns: list[str] | None = None) -> Iterator[tuple[str, Any]]:
     """Yield the rows that a verb wrote to a file, Parquet or JSON lines; see `textual.objects`."""
-    return table_rows(path, columns) if path.endswith(".parquet") else objects(path, what)
+    is_table = path.lower().endswith(".parquet")
+    return table_rows(path, columns) if is_table else objects(path, what)
 
 
 def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
