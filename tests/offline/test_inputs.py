@@ -148,6 +148,11 @@ def test_parts_of_a_large_file_are_the_whole(tmp_path, monkeypatch):
         found = [vars_of(each) for part in parts for each in records_of(part)]
         assert found == [*map(vars_of, corpus)]
         assert sum(part.size for part in parts) >= (tmp_path / name).stat().st_size * 0.9
+    (tmp_path / "x.jsonl").write_bytes(text + b"no\n" + text)
+    bad = []
+    parts = Corpus([f"{tmp_path}/x.jsonl"]).parts()
+    assert len([each for part in parts for each in records_of(part, skipped=bad.append)]) == 400
+    assert "line 301: not a line of JSON" in str(*bad)
 
 
 def test_a_dictionary_that_grew_too_large_is_not_read_again_for_each_batch(tmp_path, monkeypatch):

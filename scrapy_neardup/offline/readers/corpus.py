@@ -151,7 +151,7 @@ def records_of(
             else:
                 file.seek(part.start)
                 lines = cast("IO[bytes]", _Until(file, part.stop))
-                yield from text_rows("lines", lines, path, columns, before=part.rows)
+                yield from text_rows(part.kind, lines, path, columns, **how, before=part.rows)
 
 
 class Corpus:
