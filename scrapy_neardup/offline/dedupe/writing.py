@@ -7,6 +7,7 @@ unreadable lines.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -26,7 +27,7 @@ from scrapy_neardup.offline.readers import files, tables
 from scrapy_neardup.offline.readers.compression import ENDINGS as COMPRESSED
 from scrapy_neardup.offline.readers.compression import compressed, decompressed
 from scrapy_neardup.offline.readers.textual import KINDS, pieces
-from scrapy_neardup.offline.readers.warc import is_whole, record_offsets
+from scrapy_neardup.offline.readers.warc import Reader, divided
 
 Rows = NDArray[np.int64]
 
@@ -220,25 +221,27 @@ def _write_pieces(path: str, kind: str, target: IO[bytes], kept: Rows) -> None:
 
 def _write_warc(path: str, target: IO[bytes], gone: set[int]) -> None:
     """Write a WARC file without some records. Separately compressed records stay unchanged."""
-    is_stream = path.lower().endswith(COMPRESSED[1:]) or is_whole(path)
-    with compressed(target, path) if is_stream else nullcontext(target) as file:
-        file.writelines(_records(path, gone, decompressed if is_stream else lambda file: file))
+    is_stream = path.lower().endswith(COMPRESSED[1:])
+    reader, offsets = divided(path, (decompressed,) if is_stream else (_as_it_is, decompressed))
+    with nullcontext(target) if reader is _as_it_is else compressed(target, path) as file:
+        file.writelines(_records(path, reader, offsets, gone))
 
 
-def _records(
-    path: str, gone: set[int], stream: Callable[[IO[bytes]], IO[bytes]]
-) -> Iterator[bytes]:
+def _records(path: str, reader: Reader, offsets: array[int], gone: set[int]) -> Iterator[bytes]:
     """Yield the bytes of a WARC file without those of some records."""
-    with files.reading(path), files.opened(path) as first, files.opened(path) as second:
-        file = stream(second)
-        offsets = chain(record_offsets(stream(first), path), [maxsize])
-        for number, (start, end) in enumerate(pairwise(offsets)):
+    with files.reading(path), files.opened(path) as stored:
+        file = reader(stored)
+        for number, (start, end) in enumerate(pairwise(chain(offsets, [maxsize]))):
             if number not in gone:
                 file.seek(start)
                 left = end - start
                 while left and (part := file.read(min(left, _PART))):
                     yield part
                     left -= len(part)
+
+
+def _as_it_is(file: IO[bytes]) -> IO[bytes]:
+    return file
 
 
 REMOVED = "_removed"

@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from email.message import Message
 from io import BytesIO
-from itertools import islice
+from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
@@ -43,6 +44,8 @@ _MAX_HEADER = 1 << 20
 """Maximum size of a header in bytes."""
 _PART = 1 << 16
 """Number of bytes read or decoded at a time."""
+_RECORD = b"WARC/"
+"""First bytes of a record."""
 _UNKNOWN = "application/octet-stream"
 """Media type of a response that declares none (RFC 9110, section 8.3); its body decides."""
 
@@ -83,19 +86,48 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Found
         _log.warning("%s: none of its %d records is a page of HTML or its text", path, number + 1)
 
 
-def is_whole(path: str) -> bool:
-    """Return whether a WARC file is compressed as a whole, and not record by record."""
-    with opened(path) as file:
-        try:
-            return not [*islice(record_offsets(file, path), 2)]
-        except InputError:
-            return True
+Reader = Callable[[IO[bytes]], IO[bytes]]
+"""Function that returns a file as it is, or its decompressed content."""
 
 
-def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
-    """Yield the offset of each record of a WARC file that isn't compressed as a whole."""
+def divided(path: str, readers: Iterable[Reader]) -> tuple[Reader, array[int]]:
+    """Return the first of `readers` by which records can be told apart, and their offsets, int64.
+
+    As it is, a file is divided if each record is compressed on its own.
+    """
+    failed: InputError | None = None
+    for reader in readers:
+        with reading(path), opened(path) as file, opened(path) as again:
+            try:
+                offsets = array("q", _record_offsets(reader(file), path))
+            except InputError as error:
+                failed = failed or error
+                continue
+            if reader is decompressed or _begin_records(again, offsets):
+                return reader, offsets
+    raise failed or InputError(f"{path}: can't be divided into records")
+
+
+def _begin_records(file: IO[bytes], offsets: array[int]) -> bool:
+    """Return whether a record begins at each offset, and not within a member of gzip.
+
+    warcio takes a member that begins within a record for another record.
+    """
+    for before, offset in pairwise([-1, *offsets]):
+        if offset <= before:
+            return False
+        file.seek(offset)
+        start = file.read(1 << 10)
+        if start.startswith(b"\x1f\x8b"):
+            start = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start, len(_RECORD))
+        if not start.startswith(_RECORD):
+            return False
+    return True
+
+
+def _record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
-    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415  (an extra)
 
     records = WARCIterator(file, no_record_parse=True)
     records.INC_RECORD = ""

@@ -4,7 +4,8 @@ import gzip
 import json
 from dataclasses import replace
 from errno import ENOSPC
-from io import FileIO
+from io import BytesIO, FileIO
+from itertools import accumulate, pairwise
 
 import pyarrow as pa
 import pytest
@@ -90,6 +91,25 @@ def test_records_of_warc_files(tmp_path, packed):
     kept = [("response", f"http://a.test/{number}") for number in (1, 2)]
     assert found == [("warcinfo", None), asked[0], kept[0], asked[1], kept[1], asked[2]]
     assert removed_of(tmp_path / "out")["http://a.test/3"]["of"] == "http://a.test/1"
+
+
+@pytest.mark.parametrize("cuts", [(), (9,), (60, 600), (1100,), "records", "after the first"])
+def test_members_of_gzip_that_are_no_records(tmp_path, cuts):
+    """As bgzip writes them, or as files that were compressed whole are joined."""
+    pages = [html(f"http://a.test/{n}", b"<p>a b c" + b"d" * (n // 2) * 300) for n in range(6)]
+    records = [warc(page, compressed=False) for page in pages]
+    content = b"".join(records)
+    ends = [*accumulate(map(len, records))]
+    places = {"records": ends[:-1], "after the first": ends[:1]}.get(cuts, cuts)
+    parts = [content[at:end] for at, end in pairwise([0, *places, len(content)])]
+    (tmp_path / "x.warc.gz").write_bytes(b"".join(map(gzip.compress, parts)))
+    assert dedupe([f"{tmp_path}/x.warc.gz"], f"{tmp_path}/out").equal == 3
+    written = gzip.decompress((tmp_path / "out/x.warc.gz").read_bytes())
+    found = [each.rec_headers["WARC-Target-URI"] for each in ArchiveIterator(BytesIO(written))
+             if each.rec_type == "response"]  # fmt: skip
+    assert found == [f"http://a.test/{number}" for number in (0, 2, 4)]
+    known = [line for line in content.splitlines() if b"<p>" in line]
+    assert [line for line in written.splitlines() if b"<p>" in line] == known[::2]
 
 
 def test_folders_of_html(tmp_path):
