@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from datasets import write_lines
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.jobs.querying import PackedQueries
@@ -67,6 +68,25 @@ def test_a_query_is_read_as_the_pages_of_the_file_were(call, site, rows, tmp_pat
         assert len(near) == 27
         assert {(each["query"][5], each["page"][5]) for each in near} == {(n, n) for n in "012"}
         assert min(each["resemblance"] for each in near) >= 0.9
+
+
+@pytest.mark.parametrize("scanned", [
+    (), ("--preset", "paper"), ("--preset", "exact"), ("--method", "simhash"),
+    ("--method", "simhash", "--min-resemblance", "0"),
+    ("--method", "minwise", "--min-resemblance", "0"),
+])  # fmt: skip
+@pytest.mark.parametrize("packed", [(), ("--no-sketches",)])
+def test_short_pages_are_found_without_sketches_too(call, rows, tmp_path, scanned, packed):
+    counts = [(letter, count) for letter in "ab" for count in (7, 70)]
+    texts = [", ".join(f"{letter}{n}" for n in range(count)) + "!" for letter, count in counts]
+    lines = [{"url": f"http://a.test/{text}", "text": text} for text in texts]
+    write_lines(tmp_path / "x.jsonl", lines)
+    call("scan", "x.jsonl", *scanned, "--output", "scan.jsonl")
+    call("pack", "scan.jsonl", *packed, "--output", "x.pack")
+    found = rows(call("query", "x.jsonl", "--in", "x.pack").stdout)
+    assert [(row["page"], row["distance"]) for row in found] == [
+        (each["url"], 0) for each in lines
+    ]
 
 
 def test_a_packed_file_from_python(call, site, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -90,11 +91,15 @@ class PackedQueries:
     """
 
     def __init__(self, index: PackedIndex, parameters: Parameters) -> None:
-        self._index, self._analyser = index, Analyser(parameters)
+        self._index, self._analysers = index, [Analyser(parameters)]
         records = index.records
         self._sizes = (0, 0)
         if records is not None:
             self._sizes = records.shape["text_bits"], records.shape["named_bits"]
+        if not self._sizes[0]:
+            # pack left them out, or scan made none; then short pages have other fingerprints.
+            unconfirmed = replace(parameters, method="simhash", min_resemblance=0.0)
+            self._analysers.append(Analyser(unconfirmed))
 
     @classmethod
     def opened(cls, path: str, **changed: Any) -> Self:
@@ -124,7 +129,7 @@ class PackedQueries:
         by the resemblance of sketches. A file without sketches is a `StoreMismatchError` then. A
         page that can't be judged is an `InputError`.
         """
-        asked = analyse(page, self._analyser)
+        asked, *others = (analyse(page, each) for each in self._analysers)
         if isinstance(asked, Verdict):
             raise InputError(f"{page.page}: can't be searched for: {asked.reason}")
         assert isinstance(asked, AnalysedPage)  # noqa: S101  (for the type checker)
@@ -133,7 +138,9 @@ class PackedQueries:
         most = top if min_resemblance is None else max(top, _COMPARED)
         rows = {
             row: distance
-            for distance, _, equal in index.near(asked.fingerprint, max_distance)
+            for each in (*others, asked)
+            if isinstance(each, AnalysedPage)
+            for distance, _, equal in index.near(each.fingerprint, max_distance)
             for row in equal[:most]
         }
         records = index.records
@@ -181,12 +188,13 @@ def _parameters(
         if name in schema
     }
     known["scope"], known["min_resemblance"] = "all", 1.0 if schema.get("exact") else 0.9
-    size = shape.get("feature_size")
-    if size and shape["text_bits"]:
-        known["features"] = shape["features"] - 1, size, shape["shared_features"]
+    size, has_sketches = shape.get("feature_size"), shape.get("text_bits")
+    if has_sketches:
         known["sketch"] = shape["text_bits"], shape["named_bits"]
+    if size and has_sketches:
+        known["features"] = shape["features"] - 1, size, shape["shared_features"]
     else:
-        known |= {"method": "simhash", "min_resemblance": 0.0}
+        known["method"] = "simhash"
     try:
         parameters = Parameters(**{**known, **changed})
     except ValueError as error:
