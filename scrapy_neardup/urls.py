@@ -108,7 +108,7 @@ class Address(NamedTuple):
     path: int
     """64-bit hash of the site and the path."""
     name: int
-    """16-bit hash of the last step of the path and the parameters."""
+    """16-bit hash of the last step of the path, without ``.html``, and the parameters."""
     query: int
     """16-bit hash of the parameters, in any order; 0 for none."""
     place: int
@@ -128,8 +128,8 @@ class Address(NamedTuple):
         server = f"//{name}" if (name := _site(parts.scheme, parts.netloc, "server")) else ""
         path = parts.path[:MAX_ADDRESS]
         last = _INDEX.sub("", path).rstrip("/").rpartition("/")[2] or server
-        if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
-            last = page[1] + page[3]
+        if "." in last and (page := _PAGE_NAME.fullmatch(last)):
+            last = page[1]
         folders, place = _folders(salt, server, path.rstrip("/").rpartition("/")[0])
         query = "&".join(sorted(parameters_of(parts.query[:MAX_ADDRESS])))
         return cls(
@@ -184,9 +184,9 @@ _INDEX = re.compile(r"(?i)(?<=/)(?:index|default)\.[a-z]{3,5}$")
 
 _CODE = rf"(\.(?:{_LANGUAGES.replace(' ', '|')})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}))?)"
 
-_PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?(\.x?html?){_CODE}?")
-"""The last step of a path, with the language that it may name: ``intro.de.html``,
-``intro.html.pt_BR``."""
+_PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?\.x?html?{_CODE}?")
+"""The last step of a path that has the name of ``intro/``: ``intro.html``, also with a language,
+``intro.de.html``, ``intro.html.pt_BR``."""
 
 
 @lru_cache(maxsize=512)

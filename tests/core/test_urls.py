@@ -86,12 +86,13 @@ def test_the_keys_of_an_address_that_a_page_shows(url, text, shown):
     assert shown_keys(url, [text]) == shown
 
 
-def test_a_name_without_its_language():
-    pages = ["intro.html", "intro.de.html", "intro.html.de", "intro.html.PT_br"]
+def test_a_name_without_its_extension_and_language():
+    pages = ["intro.html", "intro.de.html", "intro.html.de", "intro.html.PT_br", "intro/", "intro"]
     addresses = [Address.of(f"http://a.example/{name}") for name in pages]
     assert len({address.name for address in addresses}) == 1
     assert len({address.path for address in addresses}) == len(pages)
-    assert Address.of("http://a.example/main.cc.html").name != addresses[0].name
+    for other in ("intro.cc.html", "intro.pdf", ""):
+        assert Address.of(f"http://a.example/{other}").name != addresses[0].name
 
 
 @pytest.mark.parametrize("page", ["index.html", "Default.aspx", "index.php"])
