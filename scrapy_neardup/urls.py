@@ -185,8 +185,7 @@ _INDEX = re.compile(r"(?i)(?<=/)(?:index|default)\.[a-z]{3,5}$")
 _CODE = rf"(\.(?:{_LANGUAGES.replace(' ', '|')})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}))?)"
 
 _PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?\.x?html?{_CODE}?")
-"""The last step of a path that has the name of ``intro/``: ``intro.html``, also with a language,
-``intro.de.html``, ``intro.html.pt_BR``."""
+"""A last step named like ``intro/``: ``intro.html``, ``intro.de.html``, ``intro.html.de``."""
 
 
 @lru_cache(maxsize=512)

@@ -103,13 +103,20 @@ cdef inline bint has_url(const char* value) noexcept nogil:
     return strchr(value, c"(") != NULL and strstr(value, b"url(") != NULL
 
 
+cdef inline bint may_be_json(const char* value) noexcept nogil:
+    cdef size_t i = 0
+    while value[i] and (<uint8_t>value[i] <= 32 or <uint8_t>value[i] >= 128):
+        i += 1
+    return value[i] == c"{" or value[i] == c"["
+
+
 cdef inline bint may_show(const char* name, const char* value) noexcept nogil:
     """Return whether `attribute_sources` may find something in an attribute."""
     cdef size_t size = strlen(name), end = 0, last, i
     cdef bint is_end = False
     if size >= 2 and name[size - 1] == c"d" and name[size - 2] == c"i":
         return True
-    if strstr(name, b"src") != NULL or has_url(value):
+    if strstr(name, b"src") != NULL or has_url(value) or may_be_json(value):
         return True
     if strstr(name, b"lat") != NULL or strstr(name, b"lng") != NULL:  # a place
         return True

@@ -67,7 +67,7 @@ def _counted(sources: Mapping[str, int], base: str) -> tuple[str, ...]:
     if 0 < len(base) <= MAX_BASE:
         counts = Counter()
         for each, number in sources.items():
-            is_data = each[:5].lower() == "data:"
+            is_data = each[:5].lower() in {"data:", "json:"}
             counts[each if is_data else _join(base, each) or each] += number
     return tuple(sorted([f"{each} {n}" if n > 1 else each for each, n in counts.items()]))
 
@@ -102,8 +102,8 @@ class Content:
     title: str = ""
     """White space collapsed; ``""`` if there is none."""
     images: tuple[str, ...] = ()
-    """Sources of images and other media, and what inline SVGs draw, distinct and sorted, each with
-    its number if several elements show it; see `media.image_source` and `media.shape_of`."""
+    """Sources of images and other media, what inline SVGs draw, and JSON in attributes, distinct
+    and sorted, each with its number if several elements have it; see `text.media`."""
     data: tuple[str, ...] = ()
     """Scripts that hold data or framework state, white space collapsed, distinct and sorted; see
     `media.is_data` and `media.is_state`."""

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from scrapy_neardup.text.tags import DRAWN, REFERENCES, SOURCES, WORDED
 
 _MIN_DATA_URI = 1000
-"""Minimum length of a ``data:`` URI that counts; shorter ones are placeholders of lazy loading,
-spacers and icons."""
+"""Minimum length of a ``data:`` URI that counts; shorter ones are placeholders and icons."""
 
 _UPWARDS = re.compile(r"\A(?:\.{1,2}/)+")
 
@@ -43,8 +42,7 @@ def image_source(value: str) -> Iterator[str]:
 
     Relative addresses stay relative, so that a page has the same media under any URL. A leading
     ``../``, fragments, and cache-busting and signing parameters are removed. Only the first
-    candidate of a ``srcset`` counts (the others show the same image); short ``data:`` URIs, blobs
-    and scripts don't count.
+    candidate of a ``srcset`` counts; short ``data:`` URIs, blobs and scripts don't count.
     """
     source = value.strip()
     if source[:5].lower() == "data:":
@@ -65,6 +63,8 @@ _MEDIUM = re.compile(
 )
 """An address of a picture, film, sound or model."""
 _STYLE_URL = re.compile(r"""(?i)\burl\(\s*("[^"]*"|'[^']*'|[^)"']*)""")
+_JSON = re.compile(r"""\s*(?:\{\s*"|\[\s*["{\[])""")
+"""The beginning of an object or a list with content in JSON; ``{ open: false }`` is code."""
 _PLAYED = re.compile(
     r"(?:video|youtube|vimeo|track|tweet|media|clip|playlist|embed)-?id\Z"
     r"|\A(?:data-)?(?:lat|lng|lon|latitude|longitude|coords|coordinates)\Z"
@@ -77,8 +77,11 @@ def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str
 
     An attribute shows a medium if its name says that it holds a source, the id of a film or a
     place; if its value has the extension of a medium; or if it has ``url(...)``, as in a style.
+    JSON in an attribute is data that a script shows there (``data-page``, ``:post``).
     """
-    if "url(" in value:
+    if name not in WORDED and _JSON.match(value):
+        yield f"json:{value}"
+    elif "url(" in value:
         for address in _STYLE_URL.findall(value):
             yield from image_source(address.strip("\"' "))
     elif name not in WORDED:
@@ -132,8 +135,7 @@ def is_data(kind: str) -> bool:
 def is_state(script: str) -> bool:
     """Return whether a script holds framework state rather than ordinary code.
 
-    Such a script assigns an object, array or encoded JSON to a name such as
-    ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__`` or ``ytInitialData``, or pushes
-    to one (``self.__next_f.push([...])``).
+    Such a script assigns an object, array or encoded JSON to a name such as ``__NEXT_DATA__`` or
+    ``ytInitialData``, or pushes to one (``self.__next_f.push([...])``).
     """
     return any(pattern.search(script) for pattern in _STATE)

@@ -343,7 +343,7 @@ _EXAMPLE: Final = """\
 <h1>Prices \N{EN DASH} <i>2</i></h1>
 <p class="lead big7">One <b>bold</b><br>word</p><table><tr><th>A<td>1<tr><td>\N{NO-BREAK SPACE}
 </table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
-<img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg>d</div>
+<img src=../a.png?_=1><div style="background: url('b.png')" data-lazy=c.jpg data-j='["a"]'>d</div>
 <iframe srcdoc="&lt;p&gt;e&lt;a href=x&gt;f"></iframe><object data=g><p>h</object>
 <lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
 <svg><use href=#s fill=url(#t) x=1></use><image href=u x=2></image></svg>

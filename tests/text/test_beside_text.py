@@ -114,6 +114,14 @@ def test_the_declared_language(attributes, language):
     (f"<base href=/{'x' * 2_000}/><img src=a>", ("a",)),
     ("<base target=_top><img src=a>", ("a",)),
     (f"<img src='data:image/png,{'A' * 2_000}'>", (f"data:image/png,{'A' * 2_000}",)),
+    # JSON, but no code
+    ("""<div id=app data-page='{"a": "url(b)"}'><x-y :p=' [{"c": 1}]'>""",
+     ('json: [{"c": 1}]', 'json:{"a": "url(b)"}')),
+    ("""<base href=/x/><p data-a='["#b"]'><i data-lat='[1, 2]' data-c='[\u00a0"d"]'>""",
+     ("/x/[1, 2]", 'json:["#b"]', 'json:[\u00a0"d"]')),
+    ("""<p x-data='{ a: 1 }' ng-class="{'a': b}" data-a={} data-b=[] data-c='[1]'
+     data-d='{{ "a" }}'><input value='{"a": 1}'><nav data-a='{"a": 1}'></nav>
+     <p width=1 data-a='{"a": 1}'>""", ()),
 ])  # fmt: skip
 def test_images(html, images):
     assert content(html).images == images
