@@ -1,5 +1,7 @@
 """Claims about URLs in crawls: what they withhold, and what not."""
 
+from typing import ClassVar
+
 import pytest
 import scrapy
 from audits import events, verdicts
@@ -17,6 +19,8 @@ from claim_crawls import (
 )
 from crawl_spiders import Visit
 from scrapy.crawler import Crawler
+from scrapy.utils.request import fingerprint
+from site_server import Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 from scrapy_neardup.crawl.crawlsettings import read_settings
@@ -63,6 +67,50 @@ def test_what_claims_know_is_withheld_and_tested(crawl, site, audit):
     [claim] = events(audit, "claim")
     found = [claim[key] for key in ("place", "row", "ended", "withheld")]
     assert found == ["/p/N", made, 0, withheld]
+
+
+class Headed:
+    """Takes requests with another language for other requests, as in Scrapy's documentation."""
+
+    def fingerprint(self, request):
+        return fingerprint(request, include_headers=["X-Language"])
+
+
+class Demanding(Headed):
+    def fingerprint(self, request):
+        return super().fingerprint(request) + request.meta["key"]
+
+
+class Translated(Visit):
+    """Requests each page in English, and its variants with the session 2 in German."""
+
+    custom_settings: ClassVar = {"REQUEST_FINGERPRINTER_CLASS": Headed}
+
+    def request(self, response, path, priority):
+        headers = {"X-Language": "de"} if path.endswith("=2") else {}
+        found = super().request(response, path, priority)
+        return found.replace(headers=headers, meta={"key": b""})
+
+    async def start(self):
+        yield scrapy.Request(f"{self.site}/start.json", self.parse, meta={"key": b""})
+
+
+class Keyed(Translated):
+    custom_settings: ClassVar = {"REQUEST_FINGERPRINTER_CLASS": Demanding}
+
+
+@pytest.mark.parametrize("spider", [Translated, Keyed])
+def test_a_request_that_is_more_than_its_url_is_made(crawl, site, spider):
+    def answer(handler):
+        language = handler.headers.get("X-Language", "en")
+        return Answer(page(text(language + handler.path.partition("?")[0], words=80)))
+
+    paths = [*variants(range(MANY)), *(f"/p/{number}?sid=2" for number in range(MANY))]
+    site.routes |= dict.fromkeys(paths, answer)
+    outcome = crawl(spider, *paths, settings=SKIP | {"NEARDUP_EXPERIMENTS": 0.02})
+    seen = [path for path in outcome.notes if "=1" not in path]
+    assert seen == [path for path in paths if "=1" not in path]
+    assert (counted(outcome).get("skipped", 0) > 0) is (spider is Translated)
 
 
 class Printing(Visit):

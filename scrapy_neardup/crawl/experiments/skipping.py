@@ -6,20 +6,24 @@ With ``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring ne
 Some of these requests are made nevertheless, to test the claims; before the crawl ends, as many
 more as their bound requires. If a claim is contradicted, all requests that it has withheld are
 made. Start requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``,
-``neardup_keep`` or an item in `cb_kwargs` or `meta`, which would be lost, are always made.
+``neardup_keep`` or an item in `cb_kwargs` or `meta`, which would be lost, are always made; so are
+requests that the project's fingerprinter tells from others for their URL.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from itemadapter import is_item
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
@@ -37,7 +41,6 @@ from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
 from scrapy_neardup.verdict import NEW, Page, Verdict
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -87,6 +90,7 @@ class Skipping(UrlClaims):
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
         self._callbacks = callbacks
+        self._fingerprinter = crawler.request_fingerprinter
         self._control = Control(own, refetches, reader, detector)
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
@@ -97,7 +101,8 @@ class Skipping(UrlClaims):
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict
     ) -> None:
         """Learn from a page, or that its callback gets pages that others have seen."""
-        await super().judged(visit, request, response, page)
+        if self._is_its_url(request):
+            await super().judged(visit, request, response, page)
         callback = self._callbacks.of(request)
         if visit.action == KEEP_CALLBACK and callback not in self._second:
             self._second.add(callback)
@@ -106,9 +111,19 @@ class Skipping(UrlClaims):
                 if self._callbacks.of(each.request) == callback
             ])  # fmt: skip
 
+    def _is_its_url(self, request: Request) -> bool:
+        """Whether the project's fingerprinter takes a request for the same as any of its URL."""
+        if type(self._fingerprinter) is RequestFingerprinter:
+            return True
+        plain = request.replace(callback=None, errback=None), Request(request.url)
+        with suppress(Exception):  # such as a KeyError for a key of meta
+            one, other = map(self._fingerprinter.fingerprint, plain)
+            return one == other
+        return False
+
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
-        if not _may_be_withheld(request):
+        if not (_may_be_withheld(request) and self._is_its_url(request)):
             return True
         request.meta[MARK] = True
         return not self._is_withheld(request, was_scheduled=False)
