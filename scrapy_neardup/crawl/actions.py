@@ -37,8 +37,7 @@ WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 _BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED}
 
 REMEMBERED_DROPS = 65_536
-"""Maximum number of remembered dropped pages with an errback; they are delivered when they are
-requested again."""
+"""Maximum number of dropped pages with an errback that are delivered if requested again."""
 
 LOOK_KEY = "_neardup_look"
 """Key of ``request.meta``: the page was dropped, and is requested again only for its links."""
@@ -63,8 +62,7 @@ class Case:
     is_drawn: bool
     """Whether the page was drawn from those that aren't asked."""
     is_due: bool
-    """Whether it was requested again for its links. Two of them are then made in any case, because
-    such pages without new links confirm the claim."""
+    """Whether it was requested again for its links; two of them are then made in any case."""
     found: dict[str, Request] = field(default_factory=dict)
 
 

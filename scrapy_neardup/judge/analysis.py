@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
-"""Minimum number of tokens of a page that is judged: an empty shell, a redirect notice or a
-spinner has no content."""
+"""Minimum number of tokens of a page that is judged: a shell or a spinner has no content."""
 
 # Plain numbers: numpy makes an array of each member of an enumeration that it compares.
 _NOSCRIPT, _NAMED = int(Form.NOSCRIPT), int(Form.NAMED)

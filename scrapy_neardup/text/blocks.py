@@ -39,8 +39,7 @@ class Block(NamedTuple):
     path: int
     """The DOM path, 32 bits."""
     joined: bool = False
-    """Whether it continues the row of the block before: cells of a table, a term and its
-    meaning."""
+    """Whether it continues the row of the block before, as a cell does, or a term's meaning."""
 
 
 @dataclass(frozen=True, slots=True)

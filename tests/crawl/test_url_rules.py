@@ -18,6 +18,7 @@ from claim_crawls import (
     variants,
 )
 from crawl_spiders import Visit
+from linked_sites import Walk, linked
 from scrapy.crawler import Crawler
 from scrapy.utils.request import fingerprint
 from site_server import Answer, page, text
@@ -95,22 +96,53 @@ class Translated(Visit):
         yield scrapy.Request(f"{self.site}/start.json", self.parse, meta={"key": b""})
 
 
+def in_its_language(handler):
+    language = handler.headers.get("X-Language", "en")
+    return Answer(page(text(language + handler.path.partition("?")[0], words=80)))
+
+
 class Keyed(Translated):
     custom_settings: ClassVar = {"REQUEST_FINGERPRINTER_CLASS": Demanding}
 
 
 @pytest.mark.parametrize("spider", [Translated, Keyed])
 def test_a_request_that_is_more_than_its_url_is_made(crawl, site, spider):
-    def answer(handler):
-        language = handler.headers.get("X-Language", "en")
-        return Answer(page(text(language + handler.path.partition("?")[0], words=80)))
-
     paths = [*variants(range(MANY)), *(f"/p/{number}?sid=2" for number in range(MANY))]
-    site.routes |= dict.fromkeys(paths, answer)
+    site.routes |= dict.fromkeys(paths, in_its_language)
     outcome = crawl(spider, *paths, settings=SKIP | {"NEARDUP_EXPERIMENTS": 0.02})
     seen = [path for path in outcome.notes if "=1" not in path]
     assert seen == [path for path in paths if "=1" not in path]
     assert (counted(outcome).get("skipped", 0) > 0) is (spider is Translated)
+
+
+class Twice(Walk):
+    """Walks over the site in English, then in German."""
+
+    custom_settings: ClassVar = Translated.custom_settings
+
+    def parse(self, response):
+        for place, language in enumerate(("en", "de")):
+            headers = {"X-Language": language}
+            yield response.follow("/", self.page, headers=headers, priority=-100 * place)
+
+    def page(self, response):
+        for request in super().page(response):
+            is_request = isinstance(request, scrapy.Request)
+            headers = response.request.headers
+            priority = response.request.priority
+            yield request.replace(headers=headers, priority=priority) if is_request else request
+
+
+def test_links_of_a_dropped_page_whose_request_is_more_than_its_url_are_followed(crawl, site):
+    folders = [f"/{number}/" for number in range(9)]
+    leaves = [f"{folder}{number}" for folder in folders for number in range(3)]
+    site.routes["/"] = linked("start", *folders)
+    for folder in folders:
+        site.routes[folder] = linked(folder, *(leaf for leaf in leaves if leaf.startswith(folder)))
+    site.routes |= dict.fromkeys(leaves, in_its_language)
+    outcome = crawl(Twice, settings={"CONCURRENT_REQUESTS": 1})
+    seen = [item["path"] for item in outcome.items]
+    assert sorted(seen) == sorted(["/", *folders, *leaves, *leaves])
 
 
 class Printing(Visit):

@@ -23,14 +23,8 @@ from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
 from scrapy_neardup.crawl.actions import LOOK_KEY, Case
 from scrapy_neardup.crawl.experiments.ownrequests import own_meta
-from scrapy_neardup.crawl.experiments.withheld import (
-    MetFilter,
-    Withholding,
-    draw,
-    spread,
-    url_of,
-)
-from scrapy_neardup.settings.catalogue import DROP
+from scrapy_neardup.crawl.experiments.withheld import MetFilter, Withholding, draw, spread, url_of
+from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision
@@ -85,8 +79,7 @@ class Links(Withholding[tuple[Key, str]]):
         callbacks: Callbacks,
     ) -> None:
         super().__init__(crawler)
-        self._crawler, self._reporter = crawler, reporter
-        self._own = own
+        self._reporter, self._own = reporter, own
         self._urls = urls
         self._callbacks = callbacks
         self._met = MetFilter()
@@ -123,7 +116,10 @@ class Links(Withholding[tuple[Key, str]]):
         if sample is not None or is_due:
             self._unanswered = 0
         if visit.action == DROP and visit.root is not None:
-            visit.case = self._case(visit, request, response, is_due=is_due)
+            if self._is_its_url(request):
+                visit.case = self._case(visit, request, response, is_due=is_due)
+            else:  # URLs that were met may be other requests there
+                visit.action = DROP_ITEMS
         if sample is not None:
             *folder, page, leads = sample
             key = _key(*folder)

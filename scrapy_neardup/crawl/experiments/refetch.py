@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Page, Verdict
 
 DUE: Final = (2, 5, 9)
-"""Numbers of the pages of a place at which one is requested twice; short pages have their own
-count."""
+"""Numbers of a place's pages at which one is requested twice; short pages have their own count."""
 RESERVED: Final = 4
 """Number of requests that are reserved for places without any, and for places where two responses
 differed and a second pair must show what changes."""
 SHORT: Final = 32
-"""Number of words below which a page is short. A short page's footer is judged, too, and a clock
-is a large part of it."""
+"""Number of words below which a page is short: its footer counts, which may have a clock."""
 LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
@@ -116,8 +114,7 @@ class Refetches:
         self._waiting: deque[tuple[int, First]] = deque()
         self._judged = 0
         self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
-        """Whether the crawl itself has requested a page again. Then each response may continue the
-        one before."""
+        """Whether the crawl has requested a page again; each response may continue the last."""
 
     async def judged(
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict

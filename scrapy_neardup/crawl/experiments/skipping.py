@@ -14,16 +14,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from itemadapter import is_item
-from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
@@ -41,6 +38,7 @@ from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
 from scrapy_neardup.verdict import NEW, Page, Verdict
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -90,7 +88,6 @@ class Skipping(UrlClaims):
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
         self._callbacks = callbacks
-        self._fingerprinter = crawler.request_fingerprinter
         self._control = Control(own, refetches, reader, detector)
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
@@ -110,16 +107,6 @@ class Skipping(UrlClaims):
                 url for url, each in self._withheld.items()
                 if self._callbacks.of(each.request) == callback
             ])  # fmt: skip
-
-    def _is_its_url(self, request: Request) -> bool:
-        """Whether the project's fingerprinter takes a request for the same as any of its URL."""
-        if type(self._fingerprinter) is RequestFingerprinter:
-            return True
-        plain = request.replace(callback=None, errback=None), Request(request.url)
-        with suppress(Exception):  # such as a KeyError for a key of meta
-            one, other = map(self._fingerprinter.fingerprint, plain)
-            return one == other
-        return False
 
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""

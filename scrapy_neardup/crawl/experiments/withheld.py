@@ -9,13 +9,14 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
-from scrapy.utils.request import request_from_dict
+from scrapy import Request
+from scrapy.utils.request import RequestFingerprinter, request_from_dict
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.urls import hash_of
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 MAX_WITHHELD: Final = 32_768
@@ -92,6 +93,17 @@ class Withholding(Generic[Why]):
 
     def __init__(self, crawler: Crawler) -> None:
         self._withheld: WithheldRequests[Why] = WithheldRequests(crawler)
+        self._crawler = crawler
+
+    def _is_its_url(self, request: Request) -> bool:
+        """Whether the project's fingerprinter takes a request for the same as any of its URL."""
+        fingerprinter = self._crawler.request_fingerprinter
+        if type(fingerprinter) is RequestFingerprinter:
+            return True
+        plain = request.replace(callback=None, errback=None), Request(request.url)
+        with suppress(Exception):  # such as a KeyError for a key of meta
+            return len(set(map(fingerprinter.fingerprint, plain))) == 1
+        return False
 
     @property
     def state(self) -> dict[str, Any]:
