@@ -65,9 +65,7 @@ class Experiments:
         detector: Detector,
         callbacks: Callbacks,
     ) -> None:
-        self._crawler = crawler
-        self._callbacks = callbacks
-        self._reporter = reporter
+        self._crawler, self._reporter, self._callbacks = crawler, reporter, callbacks
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
         self._early: BoundedDict[int, None] = BoundedDict(REMEMBERED)
         """Records that aren't dropped yet, because they wait for the page that they repeat."""

@@ -80,8 +80,7 @@ class Links(Withholding[tuple[Key, str]]):
     ) -> None:
         super().__init__(crawler)
         self._reporter, self._own = reporter, own
-        self._urls = urls
-        self._callbacks = callbacks
+        self._urls, self._callbacks = urls, callbacks
         self._met = MetFilter()
         """URLs that were scheduled, and their hosts."""
         self._last_host = "none"

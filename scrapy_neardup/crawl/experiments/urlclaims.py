@@ -94,8 +94,7 @@ class UrlClaims(Withholding[Known]):
         self._settings = settings
         self._judged: list[Judged] = []
         self._store, self._detector, self._reporter = store, detector, reporter
-        self._member = secrets.token_hex(4)
-        self._hosts = Hosts()
+        self._hosts, self._member = Hosts(), secrets.token_hex(4)
         self._novelties: Novelties | None = None
         if settings.pattern_budget:
             from scrapy_neardup.crawl.experiments.novelties import Novelties  # noqa: PLC0415
