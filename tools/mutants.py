@@ -124,9 +124,13 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
     "judge/knowledge.py": {("if left < 0:", "if left < 1:"): "one byte less than may be written"},
     "stores/redis/lua/check_and_add.lua": {
         (
+            "local lease = oldest and tonumber(oldest) < now and call('ZSCORE', PENDING, id)",
+            "local lease = oldest and tonumber(oldest) <= now and call('ZSCORE', PENDING, id)",
+        ): "a lease that ends in this millisecond is compared once more",
+        (
             "if C.retention > 0 then call('ZADD', SEEN, now, id) end",
             "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
-        ): "a retention is at least a second"
+        ): "a retention is at least a second",
     },
     "stores/embedded/entryindex.py": {
         (
@@ -136,9 +140,13 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
     },
     "stores/sqlite/schema.py": {
         (
+            "return first, first + (1 << ROW_BITS) - 1",
+            "return first, first + (1 << ROW_BITS) - 2",
+        ): "no store has so many rows",
+        (
             "return len(entry) >= SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE",
             "return len(entry) > SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE",
-        ): "no entry is empty"
+        ): "no entry is empty",
     },
 }
 """By module, a line and what became of it: why no test can notice."""

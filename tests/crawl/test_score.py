@@ -40,6 +40,7 @@ def test_a_near_duplicate_is_lowered_from_nothing_at_the_threshold_to_all_at_equ
     wider = actions(lower=0.8)
     assert [wider.priority(DEPRIORITIZE, duplicate(each)) for each in (0.9, 1)] == [-500, -1000]
     assert [wider.priority(KEEP, new(each)) for each in (0.7, 0.8, 0.85)] == [0, 0, -250]
+    assert actions(MIN_RESEMBLANCE=1).priority(DEPRIORITIZE, duplicate(1)) == -1000
 
 
 @given(shares, shares, shares)

@@ -59,6 +59,7 @@ def test_any_dom_path_can_be_told_apart(made):
     rows = text.rows_by_path()
     assert {path: at.rows for path, at in text.standing.items()}.items() <= rows.items()
     assert sum(rows.values()) % (1 << 32) == text.rows
+    assert text.row_paths.shape == text.row_shingles.shape
     for path in rows:
         told = text.telling(frozenset({path}))
         assert path not in told.standing or told.standing[path].rows == rows[path]

@@ -34,6 +34,7 @@ def test_near_keys_share_a_bucket_that_is_looked_into(data):
     flipped = sum(1 << bit for bit in data.draw(st.sets(st.integers(0, 63), max_size=k)))
     other, own = each(layout.places(key ^ flipped, k)), each(layout.places(key, k))
     assert len(other) == len(layout.tables)
+    assert len(each(layout.places(key, 0))) == 1  # equal keys share all buckets
     assert other & (own | each(layout.neighbours(key, k)))
     for number in range(1, len(layout.tables) + 1):
         near = {place for place in own if place[:1] in b"123456789a"[:number]}
