@@ -3,7 +3,7 @@
 from array import array
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
@@ -49,6 +49,7 @@ def test_shingles_lie_in_one_row_and_in_no_link(made):
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 30), st.booleans()), min_size=2))
+@example([(1, 1, False), (1, 2, False)])  # fewer words than a shingle has
 def test_any_dom_path_can_be_told_apart(made):
     """A block is its number of words, its DOM path, and whether its row is that before it."""
     counts, paths, joined = zip(*made, strict=True)
