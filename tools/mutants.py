@@ -121,6 +121,12 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "if filled >= _MAX_FILLED:",
         ): "of exactly so many bits one page more or less is remembered"
     },
+    "judge/shingling.py": {
+        (
+            "return of_text[:0], bits[:0]",
+            "return of_text[:0], bits[:1]",
+        ): "where no row has a shingle, all shingles count"
+    },
     "judge/knowledge.py": {("if left < 0:", "if left < 1:"): "one byte less than may be written"},
     "stores/redis/lua/check_and_add.lua": {
         (
