@@ -134,6 +134,10 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "local lease = oldest and tonumber(oldest) <= now and call('ZSCORE', PENDING, id)",
         ): "a lease that ends in this millisecond is compared once more",
         (
+            "local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 0, 'WITHSCORES')[2]",
+            "local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 1, 'WITHSCORES')[2]",
+        ): "the second is the score of the first all the same",
+        (
             "if C.retention > 0 then call('ZADD', SEEN, now, id) end",
             "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
         ): "a retention is at least a second",
