@@ -73,8 +73,8 @@ def _table(measured: Measured, choice: Outcome) -> Iterator[str]:
     truth = measured.truth
     groups = len(np.unique(truth.groups[truth.duplicates]))
     yield (
-        f"{counted(len(measured.names), 'page')}: {truth.duplicates.sum():,} duplicates in"
-        f" {counted(groups, 'group')}"
+        f"{counted(len(measured.names), 'page')}: {counted(truth.duplicates.sum(), 'duplicate')}"
+        f" in {counted(groups, 'group')}"
     )
     yield ""
     yield f"{'':34}{'precision':^22}{'recall':^22}{'dropped':>8}{'lost':>6}"

@@ -190,7 +190,7 @@ class Job:
             documents += count
             self.watch(step, documents, 1 - left / max(size, 1))
         if self.turn and (count := sum(not files.exists(task.done) for task in left_over)):
-            raise PausedError(f"{count} files have yet to be {step}, by --shard")
+            raise PausedError(f"files that have yet to be {step}, by --shard: {count}")
 
     def is_for_all(self) -> None:
         """Raise a `PausedError` if this turn has only some files: the next work is done once."""

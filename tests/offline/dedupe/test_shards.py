@@ -52,9 +52,9 @@ def test_turns_end_as_one_run_does(tmp_path, shares):
 def test_nobody_goes_on_before_the_others_are_done(tmp_path):
     write_data_set(tmp_path / "in", files=3)
     inputs, output = [str(tmp_path / "in")], str(tmp_path / "out")
-    with pytest.raises(PausedError, match="1 files have yet to be read"):
+    with pytest.raises(PausedError, match="files that have yet to be read"):
         dedupe(inputs, output, turn=ShardTurn(1, 2))
-    with pytest.raises(PausedError, match="1 files have yet to be read, by --shard"):
+    with pytest.raises(PausedError, match="files that have yet to be read, by --shard: 1"):
         dedupe(inputs, output, turn=MERGE)
     with pytest.raises(PausedError, match="all files are read; --merge is next"):
         dedupe(inputs, output, turn=ShardTurn(2, 2))
