@@ -80,6 +80,7 @@ TESTS = {
     "crawl": "{c}start {c}settings {c}life {c}actions {c}waiting {c}eligibility {c}seen "
     "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget",
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
+    "crawl/callbacks": "{c}callbacks {c}actions {c}life",
     "crawl/circuitbreaker": "{c}guard {c}store_failures",
     "crawl/middlewares": "{c}start {c}life {c}actions {c}base {c}pattern_budget {c}url_rules "
     "{c}claims_tested",

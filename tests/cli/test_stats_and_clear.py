@@ -16,6 +16,7 @@ from store_registry import PLACES, keys, page, spread
 from scrapy_neardup.cli import main
 from scrapy_neardup.judge.evidence import stored_size
 from scrapy_neardup.stores import Matching, Store, open_store
+from scrapy_neardup.stores.redis import redis_admin
 from scrapy_neardup.stores.redis.keyspace import Layout
 
 NAMES = ("shop.default", "a%_b:c*d", "名")
@@ -145,7 +146,7 @@ def test_a_damaged_row_is_told_of(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["redis", "redis-cluster"])
-def test_features_evidence_and_urls_are_weighed_and_cleared(name):
+def test_features_evidence_and_urls_are_weighed_and_cleared(name, monkeypatch):
     matching = Matching(features=2, text_bits=512, named_bits=64)
     url = f"https://a.example/{'x' * 200}"
 
@@ -179,6 +180,9 @@ def test_features_evidence_and_urls_are_weighed_and_cleared(name):
             assert PAGES * least <= memory[kind] < PAGES * (least + 500), kind
         assert 0 < memory["rest"] < PAGES * 100
         assert found["memory_bytes"] == sum(memory.values())
+        monkeypatch.setattr(redis_admin, "_MEASURED", PAGES)  # of more keys some are measured
+        sampled = json.loads(run("stats", *words, "--json").output)["memory_bytes"]
+        assert 0.5 < sampled / found["memory_bytes"] < 2
         assert found["parameters"]["text_bits"] == str(matching.text_bits)
         assert run("clear", *words, "--yes").exit_code == 0
         assert not keys(name)

@@ -10,7 +10,7 @@ from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.knowledge import NOTHING
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.judge.records import SHOWN
+from scrapy_neardup.judge.records import SHOWN, _are_own
 from scrapy_neardup.judge.sites import Site
 
 CITIES = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
@@ -30,6 +30,14 @@ def labels():
 
 def listed(first):
     return "".join(f"<li>{CITIES[(first + place) % 9]} hall" for place in range(9))
+
+
+def test_pages_without_a_place_count_once_among_those_with_their_own_texts():
+    own = {page: 100 + page for page in range(1, SHOWN)}
+    assert not _are_own([own])
+    assert _are_own([own | {0: 0}])
+    assert _are_own([own | dict.fromkeys(range(100, 200), 0)])
+    assert not _are_own([own | {0: 101}])
 
 
 async def crawl(pages, again, learn, beside):
