@@ -134,6 +134,8 @@ def test_it_tells_what_was_dropped_and_what_waits(crawl, site):
             " store memory:, 0 errors",
             line,
         )
+    dropped = [[int(each) for each in re.findall("([0-9]+) dropped", line)] for line in lines]
+    assert sum(last for last, _ in dropped) == dropped[-1][1]
     # While the slow page is awaited, three pages and the start request are judged, one waits.
     assert "2 of 4 pages (50%), 2 dropped in all; 1 requests wait" in "\n".join(lines)
 
