@@ -111,13 +111,14 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
     assert check(index, shells[6]).reason is Reason.SAME_PAGE
 
 
-def test_only_so_many_entries_with_evidence_are_looked_up_by_one_fingerprint():
+def test_only_so_many_exact_entries_are_looked_up_by_one_fingerprint():
     index, evidence = index_of(3, 1000, MATCHING), bytes(MATCHING.evidence_size)
     for number in range(MAX_EQUAL + 4):
-        shell = page(number, 5, features=(1, number + 2), evidence=evidence)
+        shell = page(number, 5, exact=True, features=(1, number + 2), evidence=evidence)
         assert index.check_and_add(shell, nothing(shell)).reason in NEW
     assert index.stats().pages == MAX_EQUAL + 4
-    assert len(index._candidates._by_fingerprint.rows(5)) == MAX_EQUAL
+    listed = index._candidates._by_fingerprint.rows(index._entries.masked[0])
+    assert len(listed) == MAX_EQUAL
 
 
 def test_evidence_of_another_length_is_refused():
