@@ -108,7 +108,11 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
         ("if passes(entry):", "if not (passes(entry)):"): "one of two: Scrapy before 2.16 calls it"
     },
     "judge/boilerplate.py": {
-        ("if len(total) > most:", "if len(total) >= most:"): "of exactly `most` all are kept"
+        ("if len(total) > most:", "if len(total) >= most:"): "of exactly `most` all are kept",
+        (
+            "and bool(np.all((of_each >= 0) & (of_each <= _MAX_PAGES)))",
+            "and bool(np.all((of_each > 0) & (of_each <= _MAX_PAGES)))",
+        ): "no shingle that is counted is on no page",
     },
     "crawl/experiments/links.py": {
         (

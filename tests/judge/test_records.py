@@ -10,7 +10,7 @@ from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.knowledge import NOTHING
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.judge.records import SHOWN, _are_own
+from scrapy_neardup.judge.records import _MAX_MEMBERS, SHOWN, _are_own, _Group
 from scrapy_neardup.judge.sites import Site
 
 CITIES = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
@@ -39,6 +39,14 @@ def test_pages_without_a_place_count_once_among_those_with_their_own_texts():
     assert _are_own([own | {0: 1}])
     assert _are_own([own | {0: 100}])
     assert not _are_own([own | {SHOWN: 2}])
+
+
+def test_a_group_counts_a_bounded_number_of_texts_at_a_place():
+    group = _Group()
+    for own in range(3 * _MAX_MEMBERS):
+        group._count(7, own % (2 * _MAX_MEMBERS), {1000})
+    assert len(group.rows[7]) == _MAX_MEMBERS + 1
+    assert group.rows[7][0] == 2
 
 
 async def crawl(pages, again, learn, beside):
