@@ -23,7 +23,7 @@ from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_ea
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of, title_of
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters, fold
-from scrapy_neardup.judge.readings import READINGS, without_own_address
+from scrapy_neardup.judge.readings import OF_EXACT, READINGS
 from scrapy_neardup.judge.shingling import Text, shingled
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
@@ -80,7 +80,7 @@ class Analyser:
         # Values derived from the parameters, computed once instead of for each page.
         self._salt = salt(parameters.hash_key)
         self._is_exact = parameters.is_exact
-        self._readings = (without_own_address,) if self._is_exact else READINGS
+        self._readings = OF_EXACT if self._is_exact else READINGS
         # With one permutation, the minima for features are computed together with the shingles.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
         # The last page, because rows of a file may repeat it many times.

@@ -1,7 +1,8 @@
 """Steps that prepare a page's content, by its address, without knowledge about other pages.
 
 If a page shows keys of its address, they count as headings. The address itself is left out
-(`scrapy_neardup.urls`).
+(`scrapy_neardup.urls`), on pages with some text also from data. JSON in attributes doesn't count
+there, because the text says what the page shows.
 
 Calendars are endless, so only two years of their empty months are kept. A month is empty if its
 address names a year and a month, and its text has the days of that month in a row, with no word
@@ -23,6 +24,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from scrapy_neardup.text import Block, Blocks, Content, Form
+from scrapy_neardup.text.media import JSON
+from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.urls import may_hold_address, shown_keys, without_address
 
 YEARS = 2
@@ -32,6 +35,9 @@ _MAX_CHARACTERS = 4_000
 """Maximum length in characters of a page that may be an empty month."""
 _MAX_NUMBERS = 16
 """Maximum number of numbers in an address that are examined."""
+
+_SOME = 100
+"""Minimum number of words of a page with some text."""
 
 _WEEKS, _MAX_AMONG = 53, 18
 """Largest number of a week; and maximum number of other numbers among the days of a month, which
@@ -53,6 +59,16 @@ def without_own_address(content: Content, url: str | None) -> Content:
     if not may_hold_address(url, content.text, content.title, *content.headings):
         return content
     return content.with_texts(lambda text: without_address(text, url))
+
+
+def without_echoes(content: Content, url: str | None) -> Content:
+    """Return a page with some text without its own address in data, and JSON in attributes."""
+    images = tuple([each for each in content.images if not each.startswith(JSON)])
+    may_repeat = content.data or len(images) < len(content.images)
+    if not may_repeat or not has_tokens(content.blocks.texts, _SOME):
+        return content
+    data = tuple([without_address(each.replace(r"\/", "/"), url) for each in content.data])
+    return replace(content, images=images, data=data)
 
 
 def without_year(content: Content, url: str | None) -> Content:
@@ -79,7 +95,8 @@ def without_year(content: Content, url: str | None) -> Content:
     )
 
 
-READINGS: Final = (with_keys, without_year, without_own_address)
+OF_EXACT: Final = without_own_address, without_echoes
+READINGS: Final = (with_keys, without_year, *OF_EXACT)
 """The steps in their order: (content, URL) -> content."""
 
 

@@ -20,6 +20,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.validation import one_of
 from scrapy_neardup.text.blocks import Block, Blocks, Form
+from scrapy_neardup.text.media import JSON
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.text.walk import walk
@@ -67,7 +68,7 @@ def _counted(sources: Mapping[str, int], base: str) -> tuple[str, ...]:
     if 0 < len(base) <= MAX_BASE:
         counts = Counter()
         for each, number in sources.items():
-            is_data = each[:5].lower() in {"data:", "json:"}
+            is_data = each[:5].lower() in {"data:", JSON}
             counts[each if is_data else _join(base, each) or each] += number
     return tuple(sorted([f"{each} {n}" if n > 1 else each for each, n in counts.items()]))
 

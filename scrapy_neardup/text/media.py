@@ -63,6 +63,8 @@ _MEDIUM = re.compile(
 )
 """An address of a picture, film, sound or model."""
 _STYLE_URL = re.compile(r"""(?i)\burl\(\s*("[^"]*"|'[^']*'|[^)"']*)""")
+JSON = "json:"
+"""Before JSON in an attribute, among the sources of images."""
 _JSON = re.compile(r"""\s*(?:\{\s*"|\[\s*["{\[])""")
 """The beginning of an object or a list with content in JSON; ``{ open: false }`` is code."""
 _PLAYED = re.compile(
@@ -80,7 +82,7 @@ def attribute_sources(name: str, value: str, *, is_medium: bool) -> Iterator[str
     JSON in an attribute is data that a script shows there (``data-page``, ``:post``).
     """
     if name not in WORDED and _JSON.match(value):
-        yield f"json:{value}"
+        yield JSON + value
     elif "url(" in value:
         for address in _STYLE_URL.findall(value):
             yield from image_source(address.strip("\"' "))

@@ -220,6 +220,17 @@ def test_where_responses_differed_a_second_pair_may_spend_what_is_reserved(crawl
     assert again(site) == {each[DUE[0] - 1] for each in first} | {changing[DUE[1] - 1]}
 
 
+def test_data_that_repeat_the_address_make_no_records_of_copies(crawl, site):
+    paths = [f"/p/{n}{sid}" for n in range(20) for sid in ("", *(f"?sid={n}{m}x" for m in "abc"))]
+    for path in paths:
+        shown = text(path.partition("?")[0], words=150)
+        data = f'<script type="application/json">{{"at": "{path}"}}</script>'
+        site.routes[path] = page(f"<p data-at='[\"{path}\"]'>{shown}{data}")
+    outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
+    assert outcome.pages("dropped") == [60]
+    assert "learnt/records" not in outcome.counted()
+
+
 def test_half_of_the_budget_is_spent_at_most(crawl, site):
     """Of a short crawl it is a handful."""
     paths = [path for folder in range(26) for path in pages(site, chr(97 + folder) * 2, 6)]
