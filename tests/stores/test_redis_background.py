@@ -3,8 +3,10 @@
 import asyncio
 
 import pytest
+from store_registry import on, page
 
 from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import background as redis_background
 from scrapy_neardup.stores.redis.background import Background
 
@@ -68,3 +70,10 @@ async def test_jobs_are_ended_by_close_and_left_undone_without_a_server():
     background.soon(job("three"))
     await background.close()
     assert done == ["one", "three"]
+
+
+@on("redis")
+async def test_a_closed_store_leaves_no_task(place):
+    async with open_store(place.uri) as store:
+        await store.check_and_add(page(1, 1))
+    assert asyncio.all_tasks() == {asyncio.current_task()}
