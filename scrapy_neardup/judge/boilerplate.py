@@ -36,7 +36,7 @@ _RARE = SHARE / 8
 _BATCH = 8
 """Number of pages that are counted in one pass."""
 _HALVED = 64
-"""Number of pages after which counts are halved, so that a crawl learns its present section."""
+"""Number of pages after which counts are halved, so that what a new section shares is learnt."""
 
 _MAX_PAGES = 1e9
 """Number of pages above which a dump is refused."""

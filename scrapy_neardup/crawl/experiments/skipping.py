@@ -7,7 +7,7 @@ Some of these requests are made nevertheless, to test the claims; before the cra
 more as their bound requires. If a claim is contradicted, all requests that it has withheld are
 made. Start requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``,
 ``neardup_keep`` or an item in `cb_kwargs` or `meta`, which would be lost, are always made; so are
-requests that the project's fingerprinter tells from others for their URL.
+requests that the project's fingerprinter distinguishes from others for the same URL.
 """
 
 from __future__ import annotations
