@@ -1,8 +1,7 @@
 """Steps that prepare a page's content, by its address, without knowledge about other pages.
 
-If a page shows keys of its address, they count as headings. The address itself is left out
-(`scrapy_neardup.urls`), on pages with some text also from data. JSON in attributes doesn't count
-there, because the text says what the page shows.
+If a page shows keys of its address, they count as headings. The address itself is left out of
+the text, and of data if there is enough text (`without_echoes`).
 
 Calendars are endless, so only two years of their empty months are kept. A month is empty if its
 address names a year and a month, and its text has the days of that month in a row, with no word
@@ -36,8 +35,9 @@ _MAX_CHARACTERS = 4_000
 _MAX_NUMBERS = 16
 """Maximum number of numbers in an address that are examined."""
 
-_SOME = 100
-"""Minimum number of words of a page with some text."""
+_MIN_WORDS = 100
+"""Minimum number of words of a page whose text says what it shows."""
+_ESCAPED = re.compile(r"\\/|\\u002[fF6]")  # a slash or & as scripts may write it
 
 _WEEKS, _MAX_AMONG = 53, 18
 """Largest number of a week; and maximum number of other numbers among the days of a month, which
@@ -62,13 +62,13 @@ def without_own_address(content: Content, url: str | None) -> Content:
 
 
 def without_echoes(content: Content, url: str | None) -> Content:
-    """Return a page with some text without its own address in data, and JSON in attributes."""
+    """Leave out JSON in attributes, and the page's own address in data, if the text is enough."""
     images = tuple([each for each in content.images if not each.startswith(JSON)])
     may_repeat = content.data or len(images) < len(content.images)
-    if not may_repeat or not has_tokens(content.blocks.texts, _SOME):
+    if not may_repeat or not has_tokens(content.blocks.texts, _MIN_WORDS):
         return content
-    data = tuple([without_address(each.replace(r"\/", "/"), url) for each in content.data])
-    return replace(content, images=images, data=data)
+    plain = [_ESCAPED.sub(lambda it: "&" if it[0][-1] == "6" else "/", x) for x in content.data]
+    return replace(content, images=images, data=tuple([without_address(x, url) for x in plain]))
 
 
 def without_year(content: Content, url: str | None) -> Content:
@@ -95,7 +95,7 @@ def without_year(content: Content, url: str | None) -> Content:
     )
 
 
-OF_EXACT: Final = without_own_address, without_echoes
+OF_EXACT: Final = without_own_address, without_echoes  # for pages that must be equal
 READINGS: Final = (with_keys, without_year, *OF_EXACT)
 """The steps in their order: (content, URL) -> content."""
 
