@@ -38,6 +38,7 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "return of_text[:0], bits[:1]",
         ): "where no row has a shingle, all shingles count"
     },
+    "judge/sites.py": {("self.nbytes = 0", "pass"): "it is set before it is read"},
     "judge/knowledge.py": {("if left < 0:", "if left < 1:"): "one byte less than may be written"},
     "stores/redis/lua/check_and_add.lua": {
         (
