@@ -11,6 +11,7 @@ import sys
 from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
+from signal import SIGTERM, default_int_handler, signal
 
 import click
 
@@ -79,6 +80,7 @@ class Verbs(click.Group):
         """
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
+        before = signal(SIGTERM, default_int_handler)  # then temporary files are removed
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -89,6 +91,8 @@ class Verbs(click.Group):
             raise failure(error) from error
         except click.UsageError as error:
             raise _escaped(error) from error
+        finally:
+            signal(SIGTERM, before)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options before the verb."""
@@ -116,5 +120,5 @@ def main() -> None:
 
     Exit status: 0, it worked; 1, something failed at run time (a store went away, the reader of a
     pipe left); 2, an option or an input can't be used, and the message names it; 130, it was
-    interrupted (Ctrl-C; a second one ends it at once).
+    interrupted (Ctrl-C or SIGTERM; a second one ends it at once).
     """

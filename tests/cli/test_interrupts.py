@@ -1,4 +1,4 @@
-"""Ctrl-C ends a verb quietly, says what is written, and leaves no process behind."""
+"""Ctrl-C or SIGTERM ends a verb quietly, says what is written, and leaves no process behind."""
 
 import os
 import signal
@@ -36,25 +36,27 @@ def running(code, *arguments, folder):
             process.kill()
 
 
-def interrupt(process):
-    """Press Ctrl-C once it waits: CPython notices a signal just before that only with the next."""
+def interrupt(process, number=signal.SIGINT):
+    """Send a signal once it waits: CPython notices one just before that only with the next."""
     sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
 
 
 def main(code):
     return f"import sys\n{code}\nfrom scrapy_neardup.cli import main\nmain(sys.argv[1:])"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("place", ["open", "close"])
-def test_it_ends_a_store_that_does_not_answer(place, tmp_path):
-    (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
+def test_it_ends_a_store_that_does_not_answer(place, number, tmp_path):
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"text": "one two three four five six"}\n')
     code = main(f"{WAITS}\nMemoryStore.{place} = waits")
     with running(code, "scan", "pages.jsonl", "--output", "out", folder=tmp_path) as process:
-        interrupt(process)
+        interrupt(process, number)
         _, error = process.communicate(timeout=60)
         assert (process.returncode, error.strip()) == (130, "Interrupted.")
-    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.iterdir()) == [pages]
 
 
 STUBBORN = """
