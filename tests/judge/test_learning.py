@@ -15,7 +15,7 @@ from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
-from scrapy_neardup.judge.sites import Site, Sites
+from scrapy_neardup.judge.sites import _MEASURED, Site, Sites
 from scrapy_neardup.judge.sketch import SharedShingles
 from scrapy_neardup.text import Content, parse_html
 
@@ -238,6 +238,16 @@ def test_sites_that_are_forgotten_at_once_are_not_measured(monkeypatch):
         sites.get(host)
     assert [site.name for site in sites] == ["//8.example", "//7.example"]
     assert [site.name for site in sites.forgotten] == [f"//{each}.example" for each in range(7)]
+
+
+def test_sites_used_longest_ago_are_forgotten_when_memory_is_measured():
+    sites = Sites(held=1)
+    for host in range(2):
+        sites.add(host, f"//{host}.example")
+    for number in range(2 * _MEASURED):
+        assert len(list(sites)) == (2 if number < _MEASURED else 1)
+        sites.get(0)
+    assert [site.name for site in sites.forgotten] == ["//1.example"]
 
 
 @pytest.mark.parametrize(("heading", "name"), [("0", "0"), ("Other", "0"), ("0", "other")])

@@ -45,13 +45,17 @@ async def test_a_server_that_stands_still(server):
 
 
 async def test_a_replica_takes_no_pages(server):
+    """The store connects again: its name may lead to another server by now."""
+    admin = server.client()
     with RedisServer() as master:
         async with open_store(server.uri) as store:
-            server.client().replicaof("127.0.0.1", master.port)
+            admin.replicaof("127.0.0.1", master.port)
+            before = admin.info("stats")["total_connections_received"]
             with pytest.raises(StoreUnavailableError, match="read-only replica"):
                 await decision(store, 1)
-            server.client().replicaof("NO", "ONE")
+            admin.replicaof("NO", "ONE")
             assert await healed(lambda: decision(store, 2)) is Decision.NEW
+            assert admin.info("stats")["total_connections_received"] > before
 
 
 async def test_a_script_of_others_runs_for_ever():
