@@ -150,7 +150,6 @@ def test_verdicts_are_those_of_the_model_and_nothing_is_left(
 @on("redis")
 async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place):
     monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(namespace, "LEASE", 0.5)
     server = shared_server()
     async with open_store(server.uri, matching=CONFIRMED) as store:
         pages = [in_turn(1000 + n, short=n % 2 == 1) for n in range(300)]
@@ -161,6 +160,7 @@ async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place)
         for each in pages:
             assert await store.forget(each.id) == (each in pages[:10])
         assert set(kinds(server)) == LEFT
+    monkeypatch.setattr(namespace, "LEASE", 0.5)
     async with open_store(server.uri, matching=CONFIRMED, retention=3) as store:
         for number in range(30):
             each = in_turn(number)
