@@ -50,10 +50,21 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 1, 'WITHSCORES')[2]",
         ): "the second is the score of the first all the same",
         (
+            (
+                "if limit > 3 or (a == l or b == m or c == o or d == p)"
+                " and (e == q or f == r or g == s or h == t) then"
+            ),
+            (
+                "if limit >= 3 or (a == l or b == m or c == o or d == p)"
+                " and (e == q or f == r or g == s or h == t) then"
+            ),
+        ): "up to three bits, this only saves time",
+        (
             "if C.retention > 0 then call('ZADD', SEEN, now, id) end",
             "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
         ): "a retention is at least a second",
     },
+    "stores/packed.py": {("elif limit > 0:", "elif limit >= 0:"): "0 was asked about before"},
     "stores/embedded/entryindex.py": {
         (
             "self._packed += [None] * (row + 1 - len(self._packed))",

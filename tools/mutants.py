@@ -81,12 +81,12 @@ TESTS = {
     "crawl": "{c}start {c}settings {c}life {c}actions {c}waiting {c}eligibility {c}seen "
     "{c}store_failures {c}broken_starts {c}score {c}errbacks {c}budget",
     "crawl/audit": "tests/report/test_audit.py {c}audit {c}waiting {c}life {c}url_rules",
-    "crawl/callbacks": "{c}callbacks {c}actions {c}life",
+    "crawl/callbacks": "{c}callbacks {c}actions {c}life {c}seen",
     "crawl/circuitbreaker": "{c}guard {c}store_failures",
     "crawl/middlewares": "{c}start {c}life {c}actions {c}base {c}pattern_budget {c}url_rules "
     "{c}claims_tested",
     "crawl/output": "{c}asking_again {c}life {c}actions {c}eligibility",
-    "crawl/session": "{c}batching {c}life {c}start {c}actions {c}waiting",
+    "crawl/session": "{c}batching {c}life {c}start {c}actions {c}waiting {c}seen",
     "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
     "{c}control {c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",

@@ -1,6 +1,7 @@
 """Claims about URLs in crawls: what they withhold, and what not."""
 
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 import scrapy
@@ -17,6 +18,7 @@ from claim_crawls import (
     told,
     variants,
 )
+from claimed_site import ClaimedSite, at
 from crawl_spiders import Visit
 from linked_sites import Walk, linked
 from scrapy.crawler import Crawler
@@ -233,6 +235,19 @@ def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
     skipped = told(outcome)[1]
     assert "/p/1?sid=plain" in skipped
     assert not {*asked} & {*skipped}
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_dropped_page_that_leads_on_ends_the_claims_that_cover_it(alone):
+    """Unless most of its other links are known."""
+    crawler = Crawler(Visit, SKIP)
+    claims = UrlClaims(crawler, read_settings(crawler.settings), None, Mock(), None)
+    known = ClaimedSite(claims._hosts.met(at("/").host))
+    known.confirm("{}?sid={}")
+    variant = at("/p/1?sid=x").url
+    assert claims.is_known(variant)
+    claims.leads_on(variant, at("/elsewhere").url, alone=alone)
+    assert claims.is_known(variant) == alone
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])

@@ -161,6 +161,15 @@ async def test_a_record_of_another_type_or_size_or_no_json(change, record, messa
     assert message in await refuse(path)
 
 
+async def test_a_notice_whose_name_is_no_text_is_damage(whole, path):
+    shutil.copy(whole, path)
+    async with open_store(f"sqlite:{path}") as store:
+        await store.exchange("topic", "member", b"value")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE notice SET topic = CAST(x'61ff' AS TEXT)")
+    assert "is damaged (a value that was posted)" in await refuse(path)
+
+
 async def test_any_bit_that_flips_is_noticed_or_changes_nothing(path):
     """What is read of a file that opens is what was written."""
 
