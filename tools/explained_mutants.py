@@ -64,6 +64,12 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
         ): "a retention is at least a second",
     },
+    "stores/redis/calls.py": {
+        ("self._send_waiting(server)", "pass"): "a timer sends them a moment later"
+    },
+    "stores/sqlite/sqlitestore.py": {
+        ("self._urls.pop(row, None)", "pass"): "the next entry of the row replaces it"
+    },
     "stores/packed.py": {("elif limit > 0:", "elif limit >= 0:"): "0 was asked about before"},
     "stores/embedded/entryindex.py": {
         (

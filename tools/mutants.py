@@ -65,7 +65,7 @@ TESTS = {
     "stores/redis": "{s}keys {s}redis_shared {s}redis_layout {s}redis_exact {s}redis_questions "
     "{s}behaviour {s}redis_faults {s}redis_reached {s}redis_background {s}notices {s}model "
     "{s}features {s}retention {s}floods",
-    "stores/redis/uri": "{s}store_secrets {s}open_store",
+    "stores/redis/uri": "{s}store_secrets {s}open_store {s}redis_reached",
     "stores/redis/redis_admin": "tests/cli/test_stats_and_clear.py",
     **dict.fromkeys(
         [

@@ -21,6 +21,7 @@ class Tells(Visit):
         assert isinstance(error, NearDuplicatePage)
         assert str(error) == error.verdict.explain()
         assert error.verdict.is_duplicate
+        assert error.args == (error.response, error.verdict)
         assert error.response.meta["neardup"] is error.verdict
         self.note(error.response, "dropped")
         yield {"path": self.path_of(error.response)}

@@ -131,6 +131,14 @@ async def test_four_round_trips_and_three_where_it_repeats_another(matching, buc
             assert await judged(unlike(3, 1)) == (Decision.NEW, 5, 2 * buckets + 4)
 
 
+async def test_a_page_that_reaches_no_decision_is_an_error(monkeypatch, uri):
+    monkeypatch.setattr(protocol, "ATTEMPT_LIMIT", 0.2)
+    async with store_of(uri, BOTH) as store:
+        monkeypatch.setattr(store, "_try", lambda *_: asyncio.Event().wait())
+        with pytest.raises(StoreUnavailableError, match="reached no decision in"):
+            await store.check_and_add(page(1, 1))
+
+
 async def a_crawl(store: RedisClusterStore) -> list[Page]:
     """Let all happen that can to a page; return those that are kept."""
     kept = [page(n, n) for n in range(30)]
