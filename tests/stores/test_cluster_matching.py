@@ -168,7 +168,7 @@ async def test_nothing_is_left_of_what_is_forgotten(uri):
 async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):
     monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.001)
     async with store_of(uri, BOTH, retention=3600) as store:
-        other_home = page(2**63, 800)
+        other_home = page(129 << 56, 800)
         assert (await store.check_and_add(other_home)).reason is Reason.UNMATCHED
         for each in [other_home, *await a_crawl(store)]:
             await store.confirm(each.id)
