@@ -73,6 +73,12 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
     "stores/redis/calls.py": {
         ("self._send_waiting(server)", "pass"): "a timer sends them a moment later"
     },
+    "stores/redis/cluster/clusterstore.py": {
+        (
+            "return self.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]",
+            "return self.homes[partition(page.scope, exact=True, key=self.key).tag >> 56]",
+        ): "all pages of a scope have one home, another one"
+    },
     "stores/sqlite/sqlitestore.py": {
         ("self._urls.pop(row, None)", "pass"): "the next entry of the row replaces it"
     },

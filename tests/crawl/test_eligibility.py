@@ -147,10 +147,21 @@ def test_empty_and_unreadable_pages_are_delivered(crawl, site):
     assert outcome.counted()["unjudged/too-complex"] == 2
 
 
+class Adds(Visit):
+    """The pages that its pages lead to copy their meta and add a key, which may be a copy, too."""
+
+    def page(self, response):
+        self.note(response)
+        for href in response.css("a::attr(href)").getall():
+            meta = response.meta | {"neardup_keep": True}
+            yield response.follow(href, self.page, meta=meta, priority=-1_000_000)
+
+
 @pytest.mark.parametrize(("spider", "meta", "delivered", "counts"), [
     (Copies, {"neardup_skip": True}, 2,
      {"unjudged/skipped": 1, "pages/new": 1, "pages/dropped": 1}),
     (Copies, {"neardup_skip": "all"}, 4, {"unjudged/skipped": 4}),
+    (Adds, {}, 2, {"pages/new": 1, "pages/kept-start": 1, "pages/dropped": 1}),
     (Follow, {"neardup_skip": True}, 4, {"unjudged/skipped": 4}),  # each has a meta of its own
     (Follow, {"neardup_keep": True}, 4, {"pages/new": 1, "pages/kept-start": 3}),
 ])  # fmt: skip

@@ -27,7 +27,7 @@ from site_server import Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 from scrapy_neardup.crawl.crawlsettings import read_settings
-from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
+from scrapy_neardup.crawl.experiments.urlclaims import LESSON, UrlClaims
 
 
 def test_a_request_that_tests_one_of_two_claims_is_withheld_under_neither(crawl, site, audit):
@@ -224,6 +224,15 @@ def test_a_report_withholds_nothing_and_says_what_it_would(crawl, site, audit):
 def test_nothing_is_learnt_where_it_is_off(crawl, site):
     outcome = crawl(Listener, *show(site, *variants(range(40))), settings={"NEARDUP_URLS": "off"})
     assert not counted(outcome)
+
+
+def test_a_crawl_that_is_ended_has_learnt_from_its_last_pages(crawl, site):
+    """In a report it learns from many at a time."""
+    paths = show(site, *variants(range(LESSON // 2 - 1)))
+    settings = {"NEARDUP_URLS": "report", "CLOSESPIDER_PAGECOUNT": len(paths) - 1}
+    outcome = crawl(Listener, *paths, settings=settings)
+    assert outcome.reason == "closespider_pagecount"
+    assert counted(outcome)["saveable"]
 
 
 def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
