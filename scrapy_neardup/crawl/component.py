@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.session import Session
 
 COMPONENT_SETTINGS = (
-    "ADDONS",
-    "DOWNLOADER_MIDDLEWARES",
-    "EXTENSIONS",
-    "ITEM_PIPELINES",
-    "SPIDER_MIDDLEWARES",
-)
+    "ADDONS", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"
+)  # fmt: skip
 """Scrapy's settings whose keys are classes."""
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Component)
 
 
-def _half(half: type[T], found: T | None) -> T:
+def _half(half: type[T], get: Callable[[type[T]], T | None]) -> T:
     """Return the other middleware; raise `ConfigurationError` if the crawl lacks it."""
-    if found is None:
+    if (found := get(half)) is None:
         raise ConfigurationError(
             f"{half.belongs_in} lacks {half.__module__}.{half.__name__}, the other half of"
             " scrapy-neardup"
@@ -91,10 +91,7 @@ class NearDuplicateDownloaderMiddleware(Component):
                 "TWISTED_REACTOR, or set it to "
                 "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
             )
-        other = _half(
-            NearDuplicateSpiderMiddleware,
-            crawler.get_spider_middleware(NearDuplicateSpiderMiddleware),
-        )
+        other = _half(NearDuplicateSpiderMiddleware, crawler.get_spider_middleware)
         # This imports numpy and all modules that judge pages: see `component`.
         from scrapy_neardup.crawl.crawlsettings import check_needed, read_settings  # noqa: PLC0415
         from scrapy_neardup.crawl.session import Session  # noqa: PLC0415
@@ -206,10 +203,7 @@ class NearDuplicateSpiderMiddleware(Component):
         return None
 
     async def _open(self) -> None:
-        _half(
-            NearDuplicateDownloaderMiddleware,
-            self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware),
-        )
+        _half(NearDuplicateDownloaderMiddleware, self._crawler.get_downloader_middleware)
 
 
 HALVES: Final = NearDuplicateDownloaderMiddleware, NearDuplicateSpiderMiddleware

@@ -89,6 +89,7 @@ class Reader:
                 raise UnjudgedError(Reason.DENIED, pattern.pattern)
         if not isinstance(response, HtmlResponse):
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
+        _check_body(response.body)
         try:
             selector = _parsed(response)
             content = self.analyser.read(selector.root)
@@ -111,6 +112,15 @@ class Reader:
 def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
     """Return the verdict that a page can't be judged."""
     return Verdict(decision=UNJUDGED, reason=reason, page_id=identity, detail=detail)
+
+
+def _check_body(body: bytes) -> None:
+    """Raise `UnjudgedError` if what the server calls HTML is JSON or a feed."""
+    if body[:2] not in {b"<!", b"<h"}:  # how almost all pages begin
+        from scrapy_neardup.text.sniffing import is_data  # noqa: PLC0415
+
+        if is_data(body):
+            raise UnjudgedError(Reason.NOT_HTML, "the body is data")
 
 
 def _parsed(response: HtmlResponse) -> Selector:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 
 from scrapy_neardup.text.parse import is_binary
 
@@ -34,8 +35,12 @@ _START = re.compile(
 )
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _OTHER = re.compile(
-    r"%PDF-|<(?:rss|feed|rdf:rdf|urlset|sitemapindex|opml|svg|!doctype\s)", re.IGNORECASE
+    r"%PDF-|<(?:rss|feed|rdf:rdf|urlset|sitemapindex|opml|svg|!doctype\s)"
+    r"|/\*\*/|(?:[\w$.]+\(|\)\]\}',?|for\(;;\);|while\(1\);)\s*[{\[]",
+    re.IGNORECASE,
 )
+"""The start of other formats. The second line is JSON in the call of a function, or after a prefix
+that keeps it from being run as a script."""
 
 
 def looks_like_html(body: bytes, content_type: str | None = None, url: str | None = None) -> bool:
@@ -49,8 +54,7 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind not in _HTML_TYPES | _UNDECLARED:
         return False
-    head = body[:_HEAD].replace(b"\0", b"").decode("latin-1")  # without NUL, UTF-16 can be read
-    head = _PROLOG.sub("", head, count=1)
+    head = _head(body)
     if declaration := _XML_DECLARATION.match(head):
         return _ROOT.match(head, declaration.end()) is not None
     if _ROOT.match(head) or _START.match(head):
@@ -58,16 +62,32 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
     claims_html = (
         kind in _HTML_TYPES or _HTML_NAME.search((url or "").partition("?")[0]) is not None
     )
-    return claims_html and not _is_other(head, body) and _TAG.search(head) is not None
+    is_other = is_binary(head) or _is_data(head, body)
+    return claims_html and not is_other and _TAG.search(head) is not None
 
 
-def _is_other(head: str, body: bytes) -> bool:
-    if _OTHER.match(head) or is_binary(head):
+def is_data(body: bytes) -> bool:
+    """Return whether what a server calls HTML is JSON or a feed.
+
+    As HTML it would lose what follows ``<script>`` in a string of JSON, or is CDATA of a feed.
+    O(1) in the size of the page, except for a page that looks like JSON.
+    """
+    head = _XML_DECLARATION.sub("", _head(body), count=1)
+    return _ROOT.match(head) is None and _is_data(head, body)
+
+
+def _head(body: bytes) -> str:
+    """Return the start of a page, without comments; without NUL, so that UTF-16 can be read."""
+    return _PROLOG.sub("", body[:_HEAD].replace(b"\0", b"").decode("latin-1"), count=1)
+
+
+def _is_data(head: str, body: bytes) -> bool:
+    if _OTHER.match(head):
         return True
     if head[:1] not in "{[":
         return False
-    try:
-        json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    for written in (body, body.decode("latin-1")):  # the encoding may be any
+        with suppress(ValueError, RecursionError):
+            json.loads(written)
+            return True
+    return False

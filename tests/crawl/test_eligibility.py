@@ -127,6 +127,24 @@ def test_only_html_is_judged(crawl, site, kind, unjudged):
     assert outcome.counted()["unjudged/not-html"] == (3 if unjudged else 1)
 
 
+@pytest.mark.parametrize("body", [
+    '{{"ok": true, "html": "<script>f()<\\/script><p>{0}"}}',
+    '[{{"html": "<nav>{0}<\\/nav>"}}]',
+    'shown({{"html": "<style>p {{}}<\\/style><p>{0}"}});',
+    "<?xml version='1.0'?><rss><item><description><![CDATA[{0}]]></description></item></rss>",
+])  # fmt: skip
+def test_data_is_not_judged_even_if_the_server_calls_it_html(crawl, site, body):
+    """As HTML all of these would have the same text."""
+    same = " ".join(["some words that all of them have"] * 5)
+    for number in range(4):
+        prose = f"{same} {text(str(number), words=50)}".replace("<p>", " ")
+        site.routes[f"/x?{number}"] = body.format(prose)
+    paths = [f"/x?{number}" for number in range(4)]
+    outcome = crawl(Visit, *paths)
+    assert outcome.notes == paths
+    assert outcome.counted()["unjudged/not-html"] == 5  # the start request is JSON as well
+
+
 def test_denied_urls_are_not_judged(crawl):
     outcome = crawl(Visit, "/a/1?s=1", "/a/1?s=2", "/a/1", "/a/2",
                     settings={"NEARDUP_DENY": r"[?&]s=\d{1,3}$, /basket"})  # fmt: skip

@@ -62,6 +62,8 @@ def test_not_html(body, content_type):
 @pytest.mark.parametrize(
     "body",
     [RSS, b"<rss></rss>", b"<svg></svg>", b'{"a": "<b>x</b>"}', b"[1, 2]", b"plain", b"",
+     b'shown({"a": "<b>x</b>"})', b"/**/ typeof f === 'function' && f([\"<b>\"]);",
+     b')]}\',\n{"a": "<b>"}', b'while(1);["<b>"]', '{"ä": "<b>"}'.encode("latin-1"),
      b"%PDF-1.7 <</Type/Catalog>>", b"\x89PNG\r\n\x1a\n\0\x01\x02\x03\x04<b>"],
 )  # fmt: skip
 def test_a_false_label(body):
@@ -70,7 +72,14 @@ def test_a_false_label(body):
 
 
 @pytest.mark.parametrize(
-    "body", [b"Text first, <b>markup</b> later", b"<x-app></x-app>", b"{ no JSON } <p>x</p>"]
+    "body",
+    [
+        b"Text first, <b>markup</b> later",
+        b"<x-app></x-app>",
+        b"{ no JSON } <p>x</p>",
+        b"shown (in part) <b>x</b>",
+        b"f(x) <p>",
+    ],
 )
 def test_a_label_that_decides(body):
     assert looks_like_html(body, "text/html")
