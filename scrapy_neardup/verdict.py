@@ -246,8 +246,5 @@ class Verdict:
                 return f"{self.decision}: {self.reason}"
 
 
-_WAYS = {
-    "features": ", found by shared features",
-    "address": ", found by its address",
-}
+_WAYS = {"features": ", found by shared features", "address": ", found by its address"}
 """How a match was found, if not by distance -> the words for it."""

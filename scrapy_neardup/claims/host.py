@@ -236,13 +236,7 @@ class Host:
         return parts - (wrong or {min(parts, key=trust)})
 
     def _compare(
-        self,
-        page: Parts,
-        part: Part,
-        without: Parts,
-        pair: Pair,
-        *,
-        speaks_for: bool,
+        self, page: Parts, part: Part, without: Parts, pair: Pair, *, speaks_for: bool
     ) -> list[Change]:
         """Note whether a page and a relative show that the part in which alone they differ counts.
 

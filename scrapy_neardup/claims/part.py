@@ -11,13 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from scrapy_neardup.claims.claim import MAX_NAMES
-from scrapy_neardup.claims.urlparts import (
-    VALUE_BITS,
-    Parts,
-    key_of,
-    name_of,
-    path_parameters,
-)
+from scrapy_neardup.claims.urlparts import VALUE_BITS, Parts, key_of, name_of, path_parameters
 from scrapy_neardup.urls import hash_of
 
 PARAMETER: Final = "parameter"

@@ -238,10 +238,7 @@ class _Judgement(Pair):
         return self._decided(self._unequal, resemblance, 1.0)
 
     def _decided(
-        self,
-        rule: Rule | Refusal,
-        resemblance: float | None = None,
-        needed: float | None = None,
+        self, rule: Rule | Refusal, resemblance: float | None = None, needed: float | None = None
     ) -> Decided:
         views = self._views
         shown = (("text", views.text), ("all", views.all)) if views else ()

@@ -17,7 +17,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
-from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
+from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests, as_sent
 from scrapy_neardup.crawl.experiments.refetch import Refetches
 from scrapy_neardup.crawl.experiments.withheld import WithheldRequests
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
@@ -124,8 +124,8 @@ class Experiments:
         verdict = visit.verdict
         if visit.action == DROP:
             # A copy, because the request itself is tied to its verdict and the page's tree.
-            meta = request.meta | {VERDICT_KEY: verdict.page_id}
-            self._dropped[verdict.page_id] = request.replace(dont_filter=True, meta=meta)
+            again = as_sent(request, {VERDICT_KEY: verdict.page_id}, dont_filter=True)
+            self._dropped[verdict.page_id] = again
             visit.action = self._dropped_action
             if verdict.page_id in self._early:
                 self.release([verdict.page_id], "records/requested-again")

@@ -22,7 +22,7 @@ from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
 from scrapy_neardup.crawl.actions import LOOK_KEY, Case
-from scrapy_neardup.crawl.experiments.ownrequests import own_meta
+from scrapy_neardup.crawl.experiments.ownrequests import as_sent
 from scrapy_neardup.crawl.experiments.withheld import MetFilter, Withholding, draw, spread, url_of
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 from scrapy_neardup.text import link_targets
@@ -155,8 +155,7 @@ class Links(Withholding[tuple[Key, str]]):
         is_drawn = is_due or (claim.is_in_force and not claim.covered % EVERY)
         is_asked = is_drawn or not claim.is_in_force or not names <= self._asked.keys()
         if not is_asked or self._callbacks.has_errback(request):  # that is called now
-            meta = own_meta(request) | {LOOK_KEY: True}
-            later = request.replace(errback=None, meta=meta)
+            later = as_sent(request, {LOOK_KEY: True}, errback=None)
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
             if is_asked and self._own.spend("links", most=SHARE):
                 self._withheld.make([url_of(later)])

@@ -37,10 +37,11 @@ PATIENCE: Final = 1.0
 CACHED: Final = "cached"
 """Flag of a response from Scrapy's HTTP cache, which may be old."""
 _OF_RESPONSE: Final = PAGE_KEYS | {
-    VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times",
-    "playwright_include_page", "camoufox_include_page",
+    VERDICT_KEY, "redirect_urls", "redirect_reasons", "redirect_times", "retry_times"
 }  # fmt: skip
 """Keys of ``meta`` that belong to the first response: its download, and its browser page."""
+_OF_CALLBACK: Final = _OF_RESPONSE | {"playwright_include_page", "camoufox_include_page"}
+"""These, and the keys that ask for a browser page, which a callback has to close."""
 _ONCE: Final = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
 """Other keys of ``meta``, which stop retries: a missing response isn't worth more requests."""
 
@@ -116,5 +117,20 @@ def again(request: Request) -> Request:
 
 
 def own_meta(request: Request) -> dict[str, Any]:
-    """Return a request's meta without the keys that came with its response."""
-    return {key: value for key, value in request.meta.items() if key not in _OF_RESPONSE}
+    """Return a request's meta without the keys that are about its response and callback."""
+    return {key: value for key, value in request.meta.items() if key not in _OF_CALLBACK}
+
+
+def as_sent(request: Request, meta: dict[str, Any], **changes: Any) -> Request:
+    """Return a request as it was before its response came, with some more `meta`.
+
+    Without what scrapy-poet made of the response for the callback: pages with their bodies.
+    """
+    kept = {key: value for key, value in request.meta.items() if key not in _OF_RESPONSE}
+    given = {
+        name: value
+        for name, value in request.cb_kwargs.items()
+        if not any(each.__module__.startswith("web_poet.") for each in type(value).__mro__)
+    }
+    sent: Request = request.replace(meta=kept | meta, cb_kwargs=given, **changes)
+    return sent
