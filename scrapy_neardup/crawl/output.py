@@ -25,7 +25,7 @@ from scrapy_neardup.crawl.actions import KEEP_CALLBACK, KEEP_TEST
 from scrapy_neardup.crawl.experiments.withheld import url_of
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
-from scrapy_neardup.verdict import DUPLICATE
+from scrapy_neardup.verdict import DUPLICATE, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +60,17 @@ def disinherit(request: Request, response: Response) -> None:
     for key in (SKIP_KEY, KEEP_KEY):
         if meta.get(key) is True and response.meta.get(key) is True:
             del meta[key]
+
+
+def carries_item(request: Request) -> bool:
+    """Whether a request carries an item, an item loader or a list of items.
+
+    Dicts in `meta` are mostly options of other packages, except under the key ``item``.
+    """
+    told = [v for k, v in request.meta.items() if k == "item" or type(v) not in {dict, Verdict}]
+    carried = [*told, *request.cb_kwargs.values()]
+    flat = [one for each in carried for one in (each if isinstance(each, list) else [each])]
+    return any(is_item(each) or is_item(getattr(each, "item", None)) for each in flat)
 
 
 class Processing:
@@ -124,8 +135,7 @@ class Processing:
         if not isinstance(entry, Request):
             return False
         if b"form-" in (entry.headers.get("Content-Type") or b""):
-            carried = {**entry.cb_kwargs, **entry.meta, VERDICT_KEY: None}
-            return not any(map(is_item, carried.values()))
+            return not carries_item(entry)
         if not entry.dont_filter or entry.method != "GET":
             return False
         own = response.request

@@ -1,7 +1,4 @@
-"""The common state of both middlewares of a crawler, from before the first request to the end.
-
-A page that can't be judged is delivered, with the reason in its verdict.
-"""
+"""The common state of both middlewares of a crawler, from before the first request to the end."""
 
 from __future__ import annotations
 

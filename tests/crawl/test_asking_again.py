@@ -105,7 +105,7 @@ def asked():
     ([], True), ([None], True), (["item"], True), (["filtered"], True), (["post"], True),
     (["own"], False), (["own", None, "own"], False), (["redirecting"], False), (["form"], False),
     (["own", "item"], True), (["item", "own"], True), (["own", "other"], True),
-    (["form", "item"], True), (["form with an item"], True),
+    (["form", "item"], True), (["form with an item"], True), (["form with options"], False),
 ])  # fmt: skip
 def test_what_only_asks_again(asked, entries, kept):
     url, before = "http://h.test/a", "http://h.test/from"
@@ -118,6 +118,7 @@ def test_what_only_asks_again(asked, entries, kept):
         "post": scrapy.Request(url, method="POST", dont_filter=True),
         "form": scrapy.FormRequest(url, formdata={"a": "b"}, cb_kwargs={"url": url}),
         "form with an item": scrapy.FormRequest(url, formdata={"a": "b"}, cb_kwargs={"i": {}}),
+        "form with options": scrapy.FormRequest(url, formdata={"a": "b"}, meta={"splash": {}}),
         "item": {},
     }
     response = scrapy.http.Response(url, request=request)

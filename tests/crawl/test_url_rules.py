@@ -236,7 +236,8 @@ def test_a_crawl_that_is_ended_has_learnt_from_its_last_pages(crawl, site):
 
 
 def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
-    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "carried", "begun", "posted")]
+    items = "carried", "several", "begun", "dict", "loader"
+    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "posted", *items)]
     known = [path for number in range(40) for path in variants([number], f"?sid={number}")]
     show(site, *(paths := [*known, *asked, "/p/1?sid=plain"]), "/p/0?sid=start")
     outcome = crawl(Insisting, *paths, settings=UNCHECKED)

@@ -5,6 +5,7 @@ from typing import ClassVar
 import scrapy
 from crawl_spiders import Visit
 from scrapy.exceptions import IgnoreRequest
+from scrapy.loader import ItemLoader
 from site_server import page, text
 
 from scrapy_neardup import signals
@@ -66,8 +67,14 @@ class Insisting(Listener):
                 request.meta[f"neardup_{key}"] = True
         if path.endswith("sid=carried"):
             request.cb_kwargs["item"] = {"begun": path}
+        if path.endswith("sid=several"):
+            request.cb_kwargs["item"] = ["of one page", {"begun": path}]
         if path.endswith("sid=begun"):
-            request.meta["item"] = scrapy.Item()
+            request.meta["begun"] = scrapy.Item()
+        if path.endswith("sid=dict"):
+            request.meta["item"] = {"begun": path}
+        if path.endswith("sid=loader"):
+            request.meta["loader"] = ItemLoader({"begun": path})
         request.meta["options"] = {"of": "another package"}
         if path.endswith("sid=posted"):
             return request.replace(method="POST", body=b"x")

@@ -6,8 +6,8 @@ With ``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring ne
 Some of these requests are made nevertheless, to test the claims; before the crawl ends, as many
 more as their bound requires. If a claim is contradicted, all requests that it has withheld are
 made. Start requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``,
-``neardup_keep`` or an item in `cb_kwargs` or `meta`, which would be lost, are always made; so are
-requests that the project's fingerprinter distinguishes from others for the same URL.
+``neardup_keep`` or an item, which would be lost, are always made; so are requests that the
+project's fingerprinter distinguishes from others for the same URL.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from itemadapter import is_item
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
@@ -35,6 +34,7 @@ from scrapy_neardup.crawl.experiments.control import Control
 from scrapy_neardup.crawl.experiments.refetch import First
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, ShownAnyway, UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
+from scrapy_neardup.crawl.output import carries_item
 from scrapy_neardup.verdict import NEW, Page, Verdict
 
 if TYPE_CHECKING:
@@ -244,8 +244,6 @@ def _may_be_withheld(request: Request) -> bool:
         and not meta.get(SKIP_KEY)
         and not meta.get(KEEP_KEY)
         and request.callback is not NO_CALLBACK
-        and not any(map(is_item, request.cb_kwargs.values()))
-        # Dicts in meta are mostly options of other packages.
-        and not any(is_item(each) for each in meta.values() if not isinstance(each, dict))
+        and not carries_item(request)
         and not (meta.get("is_start_request") and not meta.get("depth"))
     )
