@@ -107,6 +107,24 @@ class Keyed(Translated):
     custom_settings: ClassVar = {"REQUEST_FINGERPRINTER_CLASS": Demanding}
 
 
+class OwnRequest(scrapy.Request):
+    """Can't be replaced, because it doesn't name `number` in `attributes`."""
+
+    def __init__(self, url, number, **more):
+        super().__init__(url, **more)
+        self.number = number
+
+
+class Numbered(Translated):
+    def request(self, response, path, priority):
+        return OwnRequest(response.urljoin(path), 7, callback=self.page, priority=priority)
+
+
+def test_a_request_that_cannot_be_replaced_is_made(crawl, site):
+    paths = show(site, *variants(range(3)))
+    assert crawl(Numbered, *paths, settings=SKIP, errors=True).notes == [*paths]
+
+
 @pytest.mark.parametrize("spider", [Translated, Keyed])
 def test_a_request_that_is_more_than_its_url_is_made(crawl, site, spider):
     paths = [*variants(range(MANY)), *(f"/p/{number}?sid=2" for number in range(MANY))]

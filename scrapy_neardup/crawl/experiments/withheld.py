@@ -100,8 +100,8 @@ class Withholding(Generic[Why]):
         fingerprinter = self._crawler.request_fingerprinter
         if type(fingerprinter) is RequestFingerprinter:
             return True
-        plain = request.replace(callback=None, errback=None), Request(request.url)
         with suppress(Exception):  # such as a KeyError for a key of meta
+            plain = request.replace(callback=None, errback=None), Request(request.url)
             return len(set(map(fingerprinter.fingerprint, plain))) == 1
         return False
 
