@@ -15,17 +15,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import is_item
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP_CALLBACK, KEEP_TEST
-from scrapy_neardup.crawl.experiments.withheld import url_of
+from scrapy_neardup.crawl.experiments.withheld import carries_item, url_of
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
-from scrapy_neardup.verdict import DUPLICATE, Verdict
+from scrapy_neardup.verdict import DUPLICATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,17 +59,6 @@ def disinherit(request: Request, response: Response) -> None:
     for key in (SKIP_KEY, KEEP_KEY):
         if meta.get(key) is True and response.meta.get(key) is True:
             del meta[key]
-
-
-def carries_item(request: Request) -> bool:
-    """Whether a request carries an item, an item loader or a list of items.
-
-    Dicts in `meta` are mostly options of other packages, except under the key ``item``.
-    """
-    told = [v for k, v in request.meta.items() if k == "item" or type(v) not in {dict, Verdict}]
-    carried = [*told, *request.cb_kwargs.values()]
-    flat = [one for each in carried for one in (each if isinstance(each, list) else [each])]
-    return any(is_item(each) or is_item(getattr(each, "item", None)) for each in flat)
 
 
 class Processing:
@@ -140,8 +128,7 @@ class Processing:
             return False
         own = response.request
         assert own is not None  # noqa: S101  (for the type checker)
-        redirected = own.meta.get("redirect_urls", ())
-        requests = (own, *(own.replace(url=url) for url in redirected))
+        requests = (own, *(own.replace(url=url) for url in own.meta.get("redirect_urls", ())))
         return self._fingerprint(entry) in map(self._fingerprint, requests)
 
     def says_nothing(self, page_id: int, *, asks_again: bool, holds_more: bool) -> bool:

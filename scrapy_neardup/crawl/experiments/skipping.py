@@ -33,8 +33,7 @@ from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.control import Control
 from scrapy_neardup.crawl.experiments.refetch import First
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, ShownAnyway, UrlClaims
-from scrapy_neardup.crawl.experiments.withheld import draw, spread, url_of
-from scrapy_neardup.crawl.output import carries_item
+from scrapy_neardup.crawl.experiments.withheld import carries_item, draw, spread, url_of
 from scrapy_neardup.verdict import NEW, Page, Verdict
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
+from itemadapter import is_item
 from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter, request_from_dict
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.urls import hash_of
+from scrapy_neardup.verdict import Verdict
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -122,6 +124,17 @@ class Withholding(Generic[Why]):
 def url_of(request: Request) -> str:
     """Return the URL of a request without its fragment."""
     return request.url.partition("#")[0]
+
+
+def carries_item(request: Request) -> bool:
+    """Whether a request carries an item, an item loader or a list of items.
+
+    Dicts in `meta` are mostly options of other packages, except under the key ``item``.
+    """
+    told = [v for k, v in request.meta.items() if k == "item" or type(v) not in {dict, Verdict}]
+    carried = [*told, *request.cb_kwargs.values()]
+    flat = [one for each in carried for one in (each if isinstance(each, list) else [each])]
+    return any(is_item(each) or is_item(getattr(each, "item", None)) for each in flat)
 
 
 def spread(urls: list[str], number: int) -> list[str]:
