@@ -11,6 +11,7 @@ from crawl_spiders import Visit
 from linked_sites import Hears, Walk, editions
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
+from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
 from scrapy.signals import spider_idle
 from scrapy.statscollectors import MemoryStatsCollector
@@ -205,6 +206,28 @@ class Browses(Hears):
 def test_a_page_that_is_requested_again_gets_a_browser_page_again(walk):
     outcome = walk(editions(6, unique=True), "/1/", "/2/", spider=Browses)
     assert {f"/2/{each}" for each in range(6)} <= {item["path"] for item in outcome.items}
+
+
+class BreaksDown:
+    """Fails to download `/2/` a second time."""
+
+    met = 0
+
+    def process_request(self, request, spider=None):
+        if request.url.endswith("/2/") and request.callback is not NO_CALLBACK:
+            self.met += 1
+            if self.met > 1:
+                raise OSError("no answer")
+
+
+class HearsTwice(Hears):
+    custom_settings = {"DOWNLOADER_MIDDLEWARES": {BreaksDown: 100}, "RETRY_ENABLED": False}  # noqa: RUF012
+
+
+def test_an_errback_hears_if_a_page_cannot_be_downloaded_again(walk):
+    """It may have to close a browser page."""
+    outcome = walk(editions(6, unique=True), "/1/", "/2/", spider=HearsTwice)
+    assert [note for note in outcome.notes if isinstance(note, dict)] == [{"failed": "/2/"}] * 2
 
 
 class PageObject:

@@ -124,8 +124,7 @@ class Experiments:
         verdict = visit.verdict
         if visit.action == DROP:
             # A copy, because the request itself is tied to its verdict and the page's tree.
-            again = as_sent(request, {VERDICT_KEY: verdict.page_id}, dont_filter=True)
-            self._dropped[verdict.page_id] = again
+            self._dropped[verdict.page_id] = as_sent(request, {VERDICT_KEY: verdict.page_id})
             visit.action = self._dropped_action
             if verdict.page_id in self._early:
                 self.release([verdict.page_id], "records/requested-again")

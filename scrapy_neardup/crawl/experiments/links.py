@@ -111,7 +111,8 @@ class Links(Withholding[tuple[Key, str]]):
     ) -> None:
         """Learn from the verdict on a page, if it is a sample; ask a dropped one, if it is due."""
         sample = request.meta.pop(SAMPLE_KEY, None)
-        is_due = request.meta.pop(LOOK_KEY, False)
+        if is_due := request.meta.pop(LOOK_KEY, False):
+            request.errback = None  # it has heard of the page; it hears of a failed download
         if sample is not None or is_due:
             self._unanswered = 0
         if visit.action == DROP and visit.root is not None:
@@ -155,7 +156,7 @@ class Links(Withholding[tuple[Key, str]]):
         is_drawn = is_due or (claim.is_in_force and not claim.covered % EVERY)
         is_asked = is_drawn or not claim.is_in_force or not names <= self._asked.keys()
         if not is_asked or self._callbacks.has_errback(request):  # that is called now
-            later = as_sent(request, {LOOK_KEY: True}, errback=None)
+            later = as_sent(request, {LOOK_KEY: True})
             self._withheld.withhold(later, (key, _LATER), was_scheduled=True)
             if is_asked and self._own.spend("links", most=SHARE):
                 self._withheld.make([url_of(later)])

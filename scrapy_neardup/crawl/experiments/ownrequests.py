@@ -121,8 +121,8 @@ def own_meta(request: Request) -> dict[str, Any]:
     return {key: value for key, value in request.meta.items() if key not in _OF_CALLBACK}
 
 
-def as_sent(request: Request, meta: dict[str, Any], **changes: Any) -> Request:
-    """Return a request as it was before its response came, with some more `meta`.
+def as_sent(request: Request, meta: dict[str, Any]) -> Request:
+    """Return a request as it was before its response, with more `meta`, to be made again.
 
     Without what scrapy-poet made of the response for the callback: pages with their bodies.
     """
@@ -132,5 +132,4 @@ def as_sent(request: Request, meta: dict[str, Any], **changes: Any) -> Request:
         for name, value in request.cb_kwargs.items()
         if not any(each.__module__.startswith("web_poet.") for each in type(value).__mro__)
     }
-    sent: Request = request.replace(meta=kept | meta, cb_kwargs=given, **changes)
-    return sent
+    return request.replace(meta=kept | meta, cb_kwargs=given, dont_filter=True)
