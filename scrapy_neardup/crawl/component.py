@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.session import Session
 
 COMPONENT_SETTINGS = (
-    "ADDONS", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"
-)  # fmt: skip
+    "ADDONS",
+    "DOWNLOADER_MIDDLEWARES",
+    "EXTENSIONS",
+    "ITEM_PIPELINES",
+    "SPIDER_MIDDLEWARES",
+)
 """Scrapy's settings whose keys are classes."""
 
 

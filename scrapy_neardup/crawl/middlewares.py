@@ -2,7 +2,9 @@
 
 Judging may have to wait for a store, which ``process_spider_input`` can't do. The spider
 middleware drops pages, because ``IgnoreRequest`` raised by a downloader middleware would hide the
-page from Scrapy's own accounting. Scrapy's ``HttpErrorMiddleware`` is the precedent.
+page from Scrapy's own accounting. Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception
+is raised in ``process_spider_input``, and reaches the request's errback if there is one, otherwise
+``process_spider_exception``.
 """
 
 from __future__ import annotations

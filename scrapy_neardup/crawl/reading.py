@@ -10,6 +10,8 @@ that a callback awaits inline (``engine.download_async``).
 Two of these can't be recognised by the request: a redirected form is a GET, and an inline download
 looks like a request with the default callback. So forms and requests with the default callback are
 marked when they are scheduled, which inline downloads never are.
+
+Any problem with a response becomes a verdict with a reason, and the response is delivered.
 """
 
 from __future__ import annotations

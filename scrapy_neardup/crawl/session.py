@@ -1,4 +1,7 @@
-"""The common state of both middlewares of a crawler, from before the first request to the end."""
+"""The common state of both middlewares of a crawler, from before the first request to the end.
+
+A page that can't be judged is delivered, with the reason in its verdict.
+"""
 
 from __future__ import annotations
 
