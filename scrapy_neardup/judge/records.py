@@ -5,8 +5,9 @@ Examples are jobs, prices and quotes. Two conditions must hold for a DOM path. F
 there that no other page has, and each has a word that the page dropped before it lacks. Second,
 two responses to one request have shown that the text there doesn't change by itself. If no request
 was made twice yet, one is. From then on, pages of the folder that differ there are different
-pages, and those that were dropped before are requested again. Editions and mirrors, which differ
-only in a folder, aren't records.
+pages, and those that were dropped before are requested again, except those that equal the page
+that they repeat in text and media. Editions and mirrors, which differ only in a folder, aren't
+records.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class _Group:
         """Their folder."""
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
-        self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
+        self.members: BoundedDict[int, bool] = BoundedDict(_MAX_MEMBERS)
+        """Page id -> whether its text or media differ from the kept page's, so that it may be
+        another record."""
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         """Words of the page that was dropped last, in their order."""
         self.last: dict[int, int] = {}
@@ -62,10 +65,11 @@ class _Group:
     def add(self, page: AnalysedPage, excluded: Excluded, theirs: Evidence) -> None:
         if page.id in self.members:
             return
-        self.members[page.id] = None
         ours, before = page.known, self.last
+        has_own_text = ours.rows != theirs.rows
+        self.members[page.id] = has_own_text or ours.embedded != theirs.embedded
         self._count(MEDIA, ours.embedded, {theirs.embedded})
-        if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
+        if page.text and has_own_text and self._says_more(ours, page.text, excluded):
             # Evidence has few DOM paths. Others count once two dropped pages differ there.
             self.last = page.text.rows_by_path()
             for path, own in self.last.items():
@@ -82,6 +86,11 @@ class _Group:
             of_path = self.rows[path] = dict.fromkeys(others, 1)
         if own in of_path or len(of_path) <= _MAX_MEMBERS:
             of_path[own] = of_path.get(own, 0) + 1
+
+    @property
+    def differing(self) -> list[int]:
+        """Ids of the pages that may be other records than the kept page."""
+        return [page_id for page_id, differs in self.members.items() if differs]
 
     def may_differ(self, path: int) -> bool:
         """Return whether the pages may have other texts at a DOM path than the kept page."""
@@ -101,13 +110,13 @@ class _Group:
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         rows = [[path, *each.items()] for path, each in self.rows.items()]
-        return [self.folder, list(self.members), rows]
+        return [self.folder, self.differing, rows]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
         group, (folder, members, rows) = cls(), dump
         group.folder = int(folder)
-        group.members.update(dict.fromkeys(map(int, members)))
+        group.members.update(dict.fromkeys(map(int, members), True))
         group.rows = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
         return group
 
@@ -163,7 +172,7 @@ class Records(SiteRule[_Group]):
             return ()
         self.folders.used(section).records |= found
         shown = [kept_id for kept_id, each in near().items() if any(map(each.may_differ, found))]
-        return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
+        return tuple([page for kept_id in shown for page in self.own.pop(kept_id).differing])
 
     def asks_again(self, page_id: int) -> bool:
         """Return whether a second response would show if a page is a record. True once a place."""

@@ -305,6 +305,16 @@ def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
     assert set(outcome.notes) == {*others, *jobs}
 
 
+def test_copies_of_a_record_are_not_requested_again_with_the_other_records(crawl, site):
+    others = pages(site, "jobs", 12)
+    job = f"<h1>Cook</h1><p>{{}}</p><p>{text('cook', words=120)}</p>"
+    cities = ["Berlin"] * 6 + ["Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
+    jobs = {f"/jobs/9{n}": page(job.format(city), title="Job") for n, city in enumerate(cities)}
+    site.routes |= jobs
+    outcome = crawl(Visit, *others, *jobs, settings=ONE_BY_ONE)
+    assert set(outcome.notes) == {*others, *jobs}.difference([*jobs][1:6])
+
+
 def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
     paths = pages(site)
     for path in paths:
