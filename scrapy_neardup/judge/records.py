@@ -1,13 +1,12 @@
 """Records of a site: pages of one template that differ in the text at one place.
 
 Examples are jobs, prices and quotes. Two conditions must hold for a DOM path. First, at least
-`SHOWN` pages of a folder that repeat one page (or the pages of several small groups) have texts
-there that no other page has, and each has a word that the page dropped before it lacks. Second,
-two responses to one request have shown that the text there doesn't change by itself. If no request
-was made twice yet, one is. From then on, pages of the folder that differ there are different
-pages, and those that were dropped before are requested again, except those that equal the page
-that they repeat in text and media. Editions and mirrors, which differ only in a folder, aren't
-records.
+`SHOWN` pages of a folder, or of folders below it, that repeat one page (or the pages of several
+small groups) have texts there that no other page has, and each has a word that the page dropped
+before it lacks. Second, two responses to one request, made twice for this if need be, have shown
+that the text there doesn't change by itself. From then on, pages that differ there are different
+pages, and those that were dropped before are requested again, except copies of the repeated page.
+Editions and mirrors, which differ only in a folder, aren't records.
 """
 
 from __future__ import annotations
@@ -51,12 +50,10 @@ class _Group:
 
     def __init__(self) -> None:
         self.folder = 0
-        """Their folder."""
+        """The folder that has their records."""
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
-        self.members: BoundedDict[int, bool] = BoundedDict(_MAX_MEMBERS)
-        """Page id -> whether its text or media differ from the kept page's, so that it may be
-        another record."""
+        self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         """Words of the page that was dropped last, in their order."""
         self.last: dict[int, int] = {}
@@ -66,10 +63,10 @@ class _Group:
         if page.id in self.members:
             return
         ours, before = page.known, self.last
-        has_own_text = ours.rows != theirs.rows
-        self.members[page.id] = has_own_text or ours.embedded != theirs.embedded
         self._count(MEDIA, ours.embedded, {theirs.embedded})
-        if page.text and has_own_text and self._says_more(ours, page.text, excluded):
+        if ours.rows != theirs.rows or ours.embedded != theirs.embedded:
+            self.members[page.id] = None
+        if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
             # Evidence has few DOM paths. Others count once two dropped pages differ there.
             self.last = page.text.rows_by_path()
             for path, own in self.last.items():
@@ -86,11 +83,6 @@ class _Group:
             of_path = self.rows[path] = dict.fromkeys(others, 1)
         if own in of_path or len(of_path) <= _MAX_MEMBERS:
             of_path[own] = of_path.get(own, 0) + 1
-
-    @property
-    def differing(self) -> list[int]:
-        """Ids of the pages that may be other records than the kept page."""
-        return [page_id for page_id, differs in self.members.items() if differs]
 
     def may_differ(self, path: int) -> bool:
         """Return whether the pages may have other texts at a DOM path than the kept page."""
@@ -109,14 +101,14 @@ class _Group:
         return any(word not in left for word in words[counts].tolist())
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
-        rows = [[path, *each.items()] for path, each in self.rows.items()]
-        return [self.folder, self.differing, rows]
+        rows = self.rows.items()
+        return [self.folder, [*self.members], [[path, *each.items()] for path, each in rows]]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
         group, (folder, members, rows) = cls(), dump
         group.folder = int(folder)
-        group.members.update(dict.fromkeys(map(int, members), True))
+        group.members.update(dict.fromkeys(map(int, members)))
         group.rows = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
         return group
 
@@ -154,15 +146,16 @@ class Records(SiteRule[_Group]):
         they must be requested again.
         """
         ours = page.known
-        section, other = (self._section(each.host, each.folder) for each in (ours, theirs))
-        if section != other or (ours.folder != theirs.folder and ours.name == theirs.name):
+        section = self._section_of(ours, theirs)
+        if section is None or (ours.folder != theirs.folder and ours.name == theirs.name):
             return ()
         group = self.used(kept_id)
-        group.folder = ours.folder
+        group.folder = section
         group.add(page, excluded, theirs)
         found, near = set(), cache(partial(self._near, ours.host, section))
         for path, rows in group.rows.items():
-            if _are_own([rows]) or (len(rows) >= _FEW and _are_own(_rows(near(), path))):
+            is_large = _are_own({kept_id: group}, path, 0)
+            if is_large or (len(rows) >= _FEW and _are_own(near(), path)):
                 stays = self._changing.stays(ours, path)
                 if stays:
                     found.add(path)
@@ -172,7 +165,7 @@ class Records(SiteRule[_Group]):
             return ()
         self.folders.used(section).records |= found
         shown = [kept_id for kept_id, each in near().items() if any(map(each.may_differ, found))]
-        return tuple([page for kept_id in shown for page in self.own.pop(kept_id).differing])
+        return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def asks_again(self, page_id: int) -> bool:
         """Return whether a second response would show if a page is a record. True once a place."""
@@ -184,38 +177,36 @@ class Records(SiteRule[_Group]):
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths at which records like this page differ."""
-        folders = {evidence.folder, self._section(evidence.host, evidence.folder)}
+        above = self.folders.chain(evidence.host, evidence.folder)[1:]
+        folders = {evidence.folder, self._section(evidence.host, evidence.folder), *above}
         each_known = [each.records for folder in folders for each in self.folders.of(folder)]
         if not (known := frozenset[int]().union(*each_known)):
             return NOTHING
-        found = known
-        if len(evidence.paths) < MAX_PATHS:  # else some of the page's DOM paths may be missing
-            found = known & {*evidence.paths, MEDIA}
+        # If the evidence is full, some of the page's DOM paths may be missing.
+        found = known & {*evidence.paths, MEDIA} if len(evidence.paths) < MAX_PATHS else known
         return Excluded(records=found, by=(self.name,) if found else (), tells=known - {MEDIA})
 
     def _near(self, host: int, section: int) -> dict[int, _Group]:
         """Return the groups whose pages are in a section, by today's knowledge."""
-        section_of = cache(partial(self._section, host))
-        return {
-            kept_id: each for kept_id, each in self.own.items()
-            if section_of(each.folder) == section
-        }  # fmt: skip
+        of = cache(partial(self._section, host))
+        return {kept: each for kept, each in self.own.items() if of(each.folder) == section}
+
+    def _section_of(self, *pair: Evidence) -> int | None:
+        """Return the folder that has the records of both pages; None if only their host is one."""
+        own, other = (self.folders.chain(e.host, self._section(e.host, e.folder)) for e in pair)
+        above = [each for each, at_other in zip(own, other, strict=False) if each == at_other]
+        return above[-1] if own == other or len(above) > 1 else None
 
     def _section(self, host: int, folder: int) -> int:
         """Return the folder that has the records of a folder."""
         return [*self.folders.levels(host, folder)][-1]
 
 
-def _rows(groups: dict[int, _Group], path: int) -> list[dict[int, int]]:
-    """Return the rows at a DOM path in those groups with several texts there."""
-    found = (each.rows.get(path, {}) for each in groups.values())
-    return [rows for rows in found if len(rows) >= _FEW]
-
-
-def _are_own(groups: list[dict[int, int]]) -> bool:
-    """Return whether at least `SHOWN` pages of some groups have their own texts at a DOM path."""
+def _are_own(groups: dict[int, _Group], path: int, least: int = _FEW) -> bool:
+    """Return whether `SHOWN` pages of groups with `least` texts at a DOM path have their own."""
     texts = Counter[int]()
-    for rows in groups:
-        texts.update(rows)
+    for each in groups.values():
+        if len(rows := each.rows.get(path, {})) >= least:
+            texts.update(rows)
     texts[0] = min(texts[0], 1)  # kept pages without such a DOM path
     return len(+texts) >= max(SHOWN, OWN * texts.total())

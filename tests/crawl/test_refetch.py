@@ -305,6 +305,19 @@ def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
     assert set(outcome.notes) == {*others, *jobs}
 
 
+def test_records_are_told_apart_though_each_month_has_its_own_folder(crawl, site):
+    others = [path for month in ("may", "june") for path in pages(site, f"events/{month}", 12)]
+    event = f"<h1>Choir</h1><p>{{}}</p><p>{text('choir', words=120)}</p>"
+    halls = ["Library", "School", "Church", "Cellar", "Castle", "Barn", "Mill", "Tower"]
+    events = {
+        f"/events/{'june' if number else 'may'}/9{number}": page(event.format(hall), title="Choir")
+        for number, hall in enumerate(halls)
+    }
+    site.routes |= events
+    outcome = crawl(Visit, *others, *events, settings=ONE_BY_ONE)
+    assert set(outcome.notes) == {*others, *events}
+
+
 def test_copies_of_a_record_are_not_requested_again_with_the_other_records(crawl, site):
     others = pages(site, "jobs", 12)
     job = f"<h1>Cook</h1><p>{{}}</p><p>{text('cook', words=120)}</p>"

@@ -34,11 +34,10 @@ def listed(first):
 
 def test_pages_without_a_place_count_once_among_those_with_their_own_texts():
     """Text -> its number of pages; 0 stands for no text."""
-    own = dict.fromkeys(range(1, SHOWN), 1)
-    assert not _are_own([own])
-    assert _are_own([own | {0: 1}])
-    assert _are_own([own | {0: 100}])
-    assert not _are_own([own | {SHOWN: 2}])
+    group, own = _Group(), dict.fromkeys(range(1, SHOWN), 1)
+    for more, are_own in ({}, False), ({0: 1}, True), ({0: 100}, True), ({SHOWN: 2}, False):
+        group.rows[7] = own | more
+        assert _are_own({1: group}, 7) == are_own
 
 
 def test_a_group_counts_a_bounded_number_of_texts_at_a_place():
