@@ -54,6 +54,7 @@ class _Group:
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
         self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
+        """Pages that may be other records than the kept page, as their text or media differ."""
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         """Words of the page that was dropped last, in their order."""
         self.last: dict[int, int] = {}
@@ -203,7 +204,10 @@ class Records(SiteRule[_Group]):
 
 
 def _are_own(groups: dict[int, _Group], path: int, least: int = _FEW) -> bool:
-    """Return whether `SHOWN` pages of groups with `least` texts at a DOM path have their own."""
+    """Return whether at least `SHOWN` pages have their own texts at a DOM path.
+
+    Only groups that have at least `least` texts there count.
+    """
     texts = Counter[int]()
     for each in groups.values():
         if len(rows := each.rows.get(path, {})) >= least:
