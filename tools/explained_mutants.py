@@ -5,7 +5,11 @@ from __future__ import annotations
 
 EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
     "claims/host.py": {
-        ("self._asked += 1", "self._asked += 2"): "memory is measured twice as often"
+        ("self._asked += 1", "self._asked += 2"): "memory is measured twice as often",
+        (
+            "return self._known.nbytes + _CLAIM_BYTES * len(self.claims) + _VALUE_BYTES * values",
+            "return self._known.nbytes + _CLAIM_BYTES * len(self.claims) - _VALUE_BYTES * values",
+        ): "memory is estimated",
     },
     "crawl/middlewares.py": {
         ("if passes(entry):", "if not (passes(entry)):"): "one of two: Scrapy before 2.16 calls it"

@@ -105,6 +105,10 @@ def test_a_store_that_was_made_otherwise(asked, call, site, tmp_path):
         "1. namespace shop.news was made with other parameters:"
         " shingle_size is '4' there and '3' here"
     )
+    said = asked(*lines, "NEARDUP_HASH_KEY = 'secret'", arguments=("news",), status=1)
+    problem, remedy = findings(said)
+    assert problem.startswith("1. NEARDUP_STORE: namespace shop.news was made with a key")
+    assert remedy.startswith("-> Set NEARDUP_HASH_KEY as it was then")
     # Recorded where it is so alone; and no spider is needed to know this namespace.
     lines += "NEARDUP_PRESET = 'exact'", "NEARDUP_NAMESPACE = 'shop.news'"
     assert "exact is 'None' there and '1' here" in findings(asked(*lines, status=1))[0]

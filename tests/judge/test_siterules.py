@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.judge.boilerplate import Counts
 from scrapy_neardup.judge.evidence import DomPath, Evidence
-from scrapy_neardup.judge.knowledge import MIN_PAGES
+from scrapy_neardup.judge.knowledge import MIN_PAGES, NOTHING, Excluded
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site, Sites
 from scrapy_neardup.judge.titles import MIN_TITLES
@@ -208,3 +208,9 @@ def test_a_canonical_that_pages_under_different_titles_name_is_no_longer_believe
     other.add_others([site.dump()])
     for each in (resumed, other):
         assert rule(each, "titles").exclude(evidence()).canonicals
+
+
+def test_all_that_one_of_two_exclusions_leaves_out_is_left_out():
+    some = frozenset({1})
+    full = Excluded(some, some, True, (None,), ("rule",), some, True, some)
+    assert NOTHING.plus(full) == full.plus(NOTHING) == full
