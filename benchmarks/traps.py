@@ -121,7 +121,8 @@ def check(crawl: Crawl, none: Crawl, tally: Tally, site: TrapSite) -> None:
         assert record.dropped or record.called == (showing is not None), record
     if "neardup/pages/checked" in stats:
         twice = stats.get("neardup/pages/duplicate", 0) - tally.dropped
-        assert 0 <= twice <= stats.get("neardup/links/requested-again", 0), crawl.name
+        again = [stats.get(f"neardup/{what}/requested-again", 0) for what in ("links", "records")]
+        assert 0 <= twice <= sum(again), crawl.name
     elif crawl is none:
         assert not tally.dropped
     else:
