@@ -81,12 +81,12 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
         (
             "return self.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]",
             "return self.homes[partition(page.scope, exact=True, key=self.key).tag >> 56]",
-        ): "all pages of a scope have one home, another one"
+        ): "all pages of a scope have one home either way"
     },
     "stores/sqlite/sqlitestore.py": {
         ("self._urls.pop(row, None)", "pass"): "the next entry of the row replaces it"
     },
-    "stores/packed.py": {("elif limit > 0:", "elif limit >= 0:"): "0 was asked about before"},
+    "stores/packed.py": {("elif limit > 0:", "elif limit >= 0:"): "0 has a branch of its own"},
     "stores/embedded/entryindex.py": {
         (
             "self._packed += [None] * (row + 1 - len(self._packed))",
