@@ -87,8 +87,9 @@ TESTS = {
     "{c}claims_tested",
     "crawl/output": "{c}asking_again {c}life {c}actions {c}eligibility",
     "crawl/session": "{c}batching {c}life {c}start {c}actions {c}waiting {c}seen",
-    "crawl/experiments": "{c}withheld {c}refetch {c}links {c}novelties {c}probe {c}url_rules "
-    "{c}control {c}claims_tested {c}claims_kept {c}pattern_budget {c}reporting",
+    "crawl/experiments": "{c}withheld {c}refetch {c}links {c}requested_again {c}novelties "
+    "{c}probe {c}url_rules {c}control {c}claims_tested {c}claims_kept "
+    "{c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
     "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life",
