@@ -17,6 +17,9 @@ MAX_SEGMENTS: Final = 32
 MAX_PARAMETERS: Final = 16
 """Maximum numbers of path segments and of parameters of such a URL."""
 
+MAX_PATTERN: Final = 200
+"""Maximum length in characters of a shown pattern."""
+
 KEY_BITS: Final = 40
 VALUE_BITS: Final = 24
 """Number of bits of a content's number; a cell of 64 bits holds it and the key of a URL."""
@@ -115,6 +118,12 @@ def _pattern(parts: Parts) -> str:
     names = [*folders[:kept], *(each if each == "N" else "*" for each in folders[kept:]), last]
     query = "?" + "&".join(f"{name}=" for name in parts.names) if parts.query else ""
     return f"/{'/'.join(names)}{query}"
+
+
+def pattern_of(url: str) -> str:
+    """Return the pattern of any URL, cut off if it is long, for a message or a report."""
+    parts = Parts.of(url)
+    return (url.partition("?")[0] if parts is None else parts.pattern)[:MAX_PATTERN]
 
 
 def name_of(parameter: str) -> str:

@@ -1,7 +1,7 @@
 """Warnings about URL patterns that a person should look at, and a summary at the end of a crawl.
 
-URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.report.patterns`). Three things
-are reported, each once for a pattern:
+URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.claims.urlparts.Parts.pattern`).
+Three things are reported, each once for a pattern:
 
 - Pages that repeat one page, or those of several small groups of a folder, differ only in numbers
   or a few words: job ads for other cities, the same article at another price, the colours of a
@@ -9,8 +9,8 @@ are reported, each once for a pattern:
 - Pages at many paths are near-duplicates of one page. If they are products or articles, they
   differ in too little text; if they are empty results, all is well. Session ids don't count: URLs
   that differ only in parameters have one path.
-- Hundreds of pages are new. The site may be large, or endless there, or one page changes with
-  every response.
+- Hundreds of pages are new that differ in numbers or parameters. The site may be large, or endless
+  there, or one page changes with every response.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.urlparts import pattern_of
 from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
-from scrapy_neardup.report.patterns import pattern_of, split_site
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import NEW
@@ -116,6 +116,8 @@ class PatternWarnings:
 
     def _is_new(self, url: str) -> None:
         pattern = pattern_of(url)
+        if "*" in pattern and "?" not in pattern:
+            return  # names: such a part of a site is large, but hardly endless
         count = self._new[pattern] = self._new.used(pattern, int) + 1
         if count >= MANY_NEW and self._warns("new", pattern):
             self._log.warning(
@@ -169,4 +171,4 @@ class PatternWarnings:
 
 
 def _path(url: str) -> str:
-    return split_site(url)[1].partition("#")[0].partition("?")[0].partition(";")[0]
+    return url.partition("#")[0].partition("?")[0].partition(";")[0]

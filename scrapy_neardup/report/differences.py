@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.report.patterns import pattern_of
 from scrapy_neardup.urls import Address, without_address
 from scrapy_neardup.verdict import Match
 
@@ -111,9 +110,9 @@ class Groups:
 
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
-        self._variants: BoundedDict[str, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
-        """Folder -> its first groups that differ in a few words, with the variants of each. Many
-        URLs have the name of a product, so each may have another pattern."""
+        self._variants: BoundedDict[int, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
+        """`Address.place` -> its first groups that differ in a few words, with the variants of
+        each."""
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
@@ -130,8 +129,7 @@ class Groups:
         difference = group.add(without_address(content, url))
         if difference is not None or not group.in_words:
             return difference
-        folder = pattern_of(url).partition("?")[0].rstrip("/").rpartition("/")[0]
-        groups = self._variants.setdefault(folder, {})
+        groups = self._variants.setdefault(mine.place, {})
         if len(groups) == MIN_PAGES:
             return None
         groups[match.page_id] = group.examples

@@ -16,8 +16,15 @@ from typing import Any, Final
 
 from scrapy_neardup.claims.usedclaims import UsedClaim, of_audit
 from scrapy_neardup.report.differences import KEEPS_THEM
-from scrapy_neardup.report.patterns import split_site
-from scrapy_neardup.report.summary import KEPT, REPEATED, Drop, Entry, PageLine, Summary
+from scrapy_neardup.report.summary import (
+    KEPT,
+    REPEATED,
+    Drop,
+    Entry,
+    PageLine,
+    Summary,
+    split_site,
+)
 from scrapy_neardup.verdict import Decision, Reason
 
 MAX_DROPS = 100_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import zlib
 from base64 import b64decode
 from collections import Counter, defaultdict
@@ -22,8 +23,8 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.claims.claim import pair_of
 from scrapy_neardup.claims.part import part_of
+from scrapy_neardup.claims.urlparts import pattern_of
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.report.patterns import patterns_of, split_site
 from scrapy_neardup.verdict import Decision
 
 _log = logging.getLogger(__name__)
@@ -265,7 +266,7 @@ class Summary:
 
     @cached_property
     def _patterns(self) -> list[str]:
-        return patterns_of(self._urls)
+        return [*map(pattern_of, self._urls)]
 
     def _counted(self, names: list[str]) -> dict[str, list[int]]:
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -317,6 +318,15 @@ class Summary:
                 action=intern(entry["action"]),
             )
         )
+
+
+_SITE = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+
+
+def split_site(url: str) -> tuple[str, str]:
+    """Return scheme and host of `url`, and the rest; ``("", url)`` for a path."""
+    found = _SITE.match(url)
+    return (found[0], url[found.end() :]) if found else ("", url)
 
 
 def _resemblance(number: float | None) -> float | None:

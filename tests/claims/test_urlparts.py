@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.claims.urlparts import MAX_LENGTH, MAX_PARAMETERS, MAX_SEGMENTS, Parts, key_of
+from scrapy_neardup.claims.urlparts import (
+    MAX_LENGTH,
+    MAX_PARAMETERS,
+    MAX_PATTERN,
+    MAX_SEGMENTS,
+    Parts,
+    key_of,
+    pattern_of,
+)
 
 SITE = "http://example.com"
 TEXTS = st.text("abcXYZ019%-._~", min_size=1, max_size=6)
@@ -67,3 +75,10 @@ def test_what_is_no_address_or_out_of_bounds_has_no_parts(url):
 def test_the_pattern_of_an_address_and_its_first_folder(path, section, pattern):
     parts = Parts.of(SITE + path)
     assert (parts.section, parts.pattern) == (section, pattern)
+    assert pattern_of(SITE + path) == pattern
+
+
+@given(st.text(alphabet="ab1/?=&;.#é-:", max_size=30))
+def test_every_text_has_a_pattern(url):
+    assert len(pattern_of(url * 20)) <= MAX_PATTERN
+    assert "?" not in pattern_of(f"file:/{url}")

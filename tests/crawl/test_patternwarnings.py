@@ -124,9 +124,16 @@ def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
     pages = [(f"/cal?month={number}", new()) for number in range(2 * MANY_NEW)]
     assert warned(pages[: MANY_NEW - 1]) == []
     [message] = warned(pages)
-    assert message.startswith(f"{MANY_NEW} pages like /cal?month= are new, such as {HOST}/cal?")
+    assert message.startswith(f"{MANY_NEW} pages like /*?month= are new, such as {HOST}/cal?")
     assert "DEPTH_LIMIT" in message
     assert "NEARDUP_DENY" not in message  # that would only leave such pages unjudged
+
+
+@pytest.mark.parametrize(("path", "count"), [
+    ("/month/{}/", 1), ("/shop/w{}?page=2", 1), ("/wiki/w{}", 0), ("/w{}/", 0), ("/t/w{}/7", 0),
+])  # fmt: skip
+def test_pages_that_differ_in_their_names_may_be_hundreds(path, count, warned):
+    assert len(warned([(path.format(number), new()) for number in range(2 * MANY_NEW)])) == count
 
 
 def test_where_every_character_counts_no_setting_is_named_that_loses_pages(crawl, caplog):

@@ -17,7 +17,7 @@ from scrapy_neardup.report.reportpage import (
     listing,
     text_of,
 )
-from scrapy_neardup.report.summary import Summary, entries
+from scrapy_neardup.report.summary import Summary, entries, split_site
 from scrapy_neardup.verdict import Reason
 
 
@@ -41,8 +41,16 @@ def test_everything_is_counted():
     assert summary.patterns == {
         "/product/N.html": [3, 0, 0],
         "/product/N.html?sid=": [0, 12, 0],
-        "/feed.json": [0, 0, 1],
+        "/*.json": [0, 0, 1],
     }
+
+
+@pytest.mark.parametrize(("site", "rest"), [
+    ("https://a.example:8080", "/b?c"), ("https://a.example", "?c"), ("", "folder/page.html"),
+    ("", "javascript:alert(1)"),
+])  # fmt: skip
+def test_a_site_is_scheme_and_host(site, rest):
+    assert split_site(site + rest) == (site, rest)
 
 
 def test_differences_are_told_of_the_largest_groups_first():
