@@ -124,7 +124,7 @@ class Address(NamedTuple):
         try:
             parts = urlsplit(url or "")
         except ValueError:
-            return cls("", (0,), 0, 0, 0, 0)
+            return cls(*NOWHERE)
         server = f"//{name}" if (name := _site(parts.scheme, parts.netloc, "server")) else ""
         path = parts.path[:MAX_ADDRESS]
         last = _INDEX.sub("", path).rstrip("/").rpartition("/")[2] or server
@@ -140,6 +140,9 @@ class Address(NamedTuple):
             hash_of(salt + query, 2) if query else 0,
             place,
         )
+
+
+NOWHERE = Address("", (0,), 0, 0, 0, 0)
 
 
 _SEMICOLONS = re.compile(r"[^&;=]+=[^&;]*(?:;[^&;=]+=[^&;]*)+")

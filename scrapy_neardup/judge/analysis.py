@@ -23,11 +23,11 @@ from scrapy_neardup.fingerprints.hashing import digest, salt, token_hashes_of_ea
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence, bits_of, segments_of, title_of
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.parameters import Parameters, fold
-from scrapy_neardup.judge.readings import OF_EXACT, READINGS
+from scrapy_neardup.judge.readings import OF_EXACT, READINGS, WITHOUT_EVIDENCE
 from scrapy_neardup.judge.shingling import Text, shingled
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
-from scrapy_neardup.urls import Address, Extent, redact, site
+from scrapy_neardup.urls import NOWHERE, Address, Extent, redact, site
 from scrapy_neardup.verdict import UNJUDGED, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ _EXTENTS: Final = frozenset(get_args(Extent))
 class AnalysedPage(Page):
     """A page with its evidence and text, from which its site learns; a store doesn't need them."""
 
-    address: Address
+    address: Address = NOWHERE
+    """The parts of its URL, if it has evidence."""
     is_alias: bool = False
     """Whether it replaces another page (`Content.alias`), which it repeats only if equal."""
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
@@ -80,7 +81,9 @@ class Analyser:
         # Values derived from the parameters, computed once instead of for each page.
         self._salt = salt(parameters.hash_key)
         self._is_exact = parameters.is_exact
-        self._readings = OF_EXACT if self._is_exact else READINGS
+        self._readings = READINGS if parameters.min_resemblance else WITHOUT_EVIDENCE
+        if self._is_exact:
+            self._readings = OF_EXACT
         # With one permutation, the minima for features are computed together with the shingles.
         self._bins = self._filter.bins if self._filter and parameters.permutations == "one" else 0
         # The last page, because rows of a file may repeat it many times.
@@ -97,13 +100,8 @@ class Analyser:
 
         O(tokens): 0.1 to 0.2 ms for 1,000 tokens.
         """
-        address = looked_up = Address.of(url, self._salt)
         for reading in self._readings:
             content = reading(content, url)
-        if content.alias:
-            looked_up = Address.of(content.alias, self._salt)
-        elif content.canonical and url:
-            looked_up = _canonical(content.canonical, url, address, self._salt)
         blocks = content.blocks
         if self._blocks is not blocks:
             key, every = self.parameters.hash_key, self._is_exact
@@ -125,11 +123,10 @@ class Analyser:
             scope=self._scope(content, url) if self._is_scoped else "",
             url=self._shown(url),
             tokens=count,
-            address=address,
             is_alias=bool(content.alias),
         )
         if self.parameters.min_resemblance:
-            return self._confirmed(content, looked_up, make)
+            return self._confirmed(content, url, make)
         return self._unconfirmed(content, make)
 
     def _unconfirmed(self, content: Content, make: partial[AnalysedPage]) -> AnalysedPage:
@@ -142,14 +139,19 @@ class Analyser:
         return make(fingerprint=fingerprint, features=tuple(self._minwise(shingles)))
 
     def _confirmed(
-        self, content: Content, looked_up: Address, make: partial[AnalysedPage]
+        self, content: Content, url: str | None, make: partial[AnalysedPage]
     ) -> AnalysedPage:
         settings, key = self.parameters, self.parameters.hash_key
+        address = looked_up = Address.of(url, self._salt)
+        if content.alias:
+            looked_up = Address.of(content.alias, self._salt)
+        elif content.canonical and url:
+            looked_up = _canonical(content.canonical, url, address, self._salt)
         tokens, counts = self._tokens
         if self._text is None:
             size, bins = settings.shingle_size, self._bins
             self._text = shingled(tokens, counts, content.blocks, size, bins)
-        text, page_id, address = self._text, make.keywords["id"], make.keywords["address"]
+        text, page_id = self._text, make.keywords["id"]
         titles, embedded = (content.title, *content.headings), (*content.images, *content.data)
         named = title_of(content.title, content.headings)
         is_other = looked_up is not address
@@ -177,6 +179,7 @@ class Analyser:
             else self._minwise(text.row_shingles)
         )
         return make(
+            address=address,
             fingerprint=text.simhash if settings.weights == "set" else self._weighted(tokens)[0],
             features=(*minwise, looked_up.path or page_id),
             evidence=evidence.pack(settings.sketch),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import groupby
@@ -95,9 +95,13 @@ def without_year(content: Content, url: str | None) -> Content:
     )
 
 
-OF_EXACT: Final = without_own_address, without_echoes  # for pages that must be equal
-READINGS: Final = (with_keys, without_year, *OF_EXACT)
-"""The steps in their order: (content, URL) -> content."""
+Readings = tuple[Callable[[Content, str | None], Content], ...]
+"""Steps in their order: (content, URL) -> content."""
+OF_EXACT: Final[Readings] = (without_own_address, without_echoes)
+"""For pages that must be equal."""
+WITHOUT_EVIDENCE: Final[Readings] = (without_year, *OF_EXACT)
+"""For pages whose headings don't count."""
+READINGS: Final[Readings] = (with_keys, *WITHOUT_EVIDENCE)
 
 
 def _parity(number: str) -> str:
