@@ -108,7 +108,7 @@ class Address(NamedTuple):
     path: int
     """64-bit hash of the site and the path."""
     name: int
-    """16-bit hash of the last step of the path, without ``.html``, and the parameters."""
+    """16-bit hash of the last step of the path, without ``.html``."""
     query: int
     """16-bit hash of the parameters, in any order; 0 for none."""
     place: int
@@ -136,7 +136,7 @@ class Address(NamedTuple):
             server,
             folders,
             hash_of(salt + server + path, 8) if server or path else 0,
-            hash_of(f"{salt}{last}?{query}", 2),
+            hash_of(salt + last, 2),
             hash_of(salt + query, 2) if query else 0,
             place,
         )

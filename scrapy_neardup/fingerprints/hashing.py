@@ -38,7 +38,7 @@ from scrapy_neardup.text.tokens import (
     composed,
 )
 
-HASH_VERSION = "ndx9-64"
+HASH_VERSION = "ndx10-64"
 """Name, version and width of everything that makes two fingerprints comparable: the tokens
 (`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the
 features and sketches that `minwise` and `broder` make of shingles."""

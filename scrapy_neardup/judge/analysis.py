@@ -213,7 +213,7 @@ class Analyser:
 
         All features leave out text that changes, and the second half also boilerplate. The first
         half finds pages that were stored before the boilerplate was known. The last feature is the
-        page's name and title. Fingerprint and evidence stay the same. Some 90 µs.
+        page's title, name and parameters. Fingerprint and evidence stay the same. Some 90 µs.
         """
         count = self._filter.features if self._filter else 0
         if not (count and page.evidence):
@@ -230,9 +230,7 @@ class Analyser:
             if len(left) < len(rows):
                 found[count // 2 : count] = self._minwise(left)[count // 2 :]
         if own.title and count > 1:
-            found[count - 1] = digest(
-                own.title.to_bytes(4, "little"), own.name.to_bytes(2, "little")
-            )
+            found[count - 1] = digest(f"{own.title} {own.name} {own.query}")
         return replace(page, features=tuple(found))
 
     def _scope(self, content: Content, url: str | None) -> str:

@@ -7,7 +7,7 @@ bytes     type        content
 ========= =========== ==========================================================================
 0 to 7    2 x uint32  host, and folder: the address without its last step
 8 to 11   uint32      path; that of the canonical page if it names one
-12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
+12 to 15  2 x uint16  parameters; last part of the path (`scrapy_neardup.urls`)
 16 to 35  10 x uint16 segments of title and h1, ascending, numbers as one number; 0 for none
 36 to 39  uint32      title and h1 unchanged; 0 for none
 40 to 43  uint32      images, other media, embedded data; 0 for none
@@ -185,6 +185,18 @@ class Evidence(NamedTuple):
     """DOM path -> the text there, at most `MAX_PATHS`."""
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
     """Sketches of text and of elements named as boilerplate."""
+
+    def may_have_query_of(self, other: Evidence) -> bool:
+        """Return whether no parameters contradict.
+
+        Parameters that only one of two addresses has may have no effect.
+        """
+        return self.query == other.query or not (self.query and other.query)
+
+    def is_edition_of(self, other: Evidence) -> bool:
+        """Return whether two addresses differ only in a folder."""
+        has_its_name = self.name == other.name and self.may_have_query_of(other)
+        return self.folder != other.folder and has_its_name
 
     def rows_at(self, path: int) -> int:
         """Return the sum of the rows at a DOM path; 0 if the evidence doesn't have the path."""

@@ -50,14 +50,13 @@ class AddressMatch(StrEnum):
 
 def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
     """Return how the addresses of two pages compare."""
-    if ours.path == theirs.path:
+    has_one_query = ours.query == theirs.query
+    if ours.path == theirs.path and ours.may_have_query_of(theirs):
         names_canonical = ours.has_canonical or theirs.has_canonical
-        if ours.query == theirs.query and not names_canonical:
-            return AddressMatch.RESPONSE
-        # Parameters that only one of two addresses has may have no effect.
-        if ours.query == theirs.query or not (ours.query and theirs.query):
-            return AddressMatch.PATH
-    return AddressMatch.NAME if ours.name == theirs.name else AddressMatch.OTHER
+        is_response = has_one_query and not names_canonical
+        return AddressMatch.RESPONSE if is_response else AddressMatch.PATH
+    has_one_name = has_one_query and ours.name == theirs.name
+    return AddressMatch.NAME if has_one_name else AddressMatch.OTHER
 
 
 class Views(NamedTuple):
@@ -125,9 +124,10 @@ class Pair:
         self.has_equal_media = ours.embedded == theirs.embedded
         # Other pages of the place may have their content where this page's text changes, so the
         # addresses must say that the two are one page.
-        may_change = self.title is not Title.OTHER and (
-            ours.path == theirs.path or ours.name == theirs.name or ours.query == theirs.query != 0
+        may_be_one = ours.path == theirs.path or (
+            ours.query == theirs.query and (ours.query != 0 or ours.name == theirs.name)
         )
+        may_change = may_be_one and self.title is not Title.OTHER
         self.leave_out(*((self.of_ours, of_theirs) if may_change else ()))
 
     def identify(self) -> None:
@@ -176,7 +176,7 @@ class Pair:
         ours, theirs = self.ours, self.theirs
         places, others = self.of_ours.records, self.of_theirs.records
         places = places | others if ours.folder == theirs.folder else places & others
-        if not places or (ours.folder != theirs.folder and ours.name == theirs.name):
+        if not places or ours.is_edition_of(theirs):
             return False
         if MEDIA in places and not self.has_equal_media:
             return True

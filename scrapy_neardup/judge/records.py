@@ -148,7 +148,7 @@ class Records(SiteRule[_Group]):
         """
         ours = page.known
         section = self._section_of(ours, theirs)
-        if section is None or (ours.folder != theirs.folder and ours.name == theirs.name):
+        if section is None or ours.is_edition_of(theirs):
             return ()
         group = self.used(kept_id)
         group.folder = section

@@ -28,7 +28,7 @@ TOKENS = {
 
 
 def test_version():
-    assert HASH_VERSION == "ndx9-64"
+    assert HASH_VERSION == "ndx10-64"
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -115,8 +115,10 @@ def test_media_say_it_too(medium):
 @pytest.mark.parametrize(("pages", "again"), [
     # the place changes by itself
     ([job(n, city) for n, city in enumerate(CITIES)], job(1, "Tunis")),
-    # editions and mirrors: only the folder differs
+    # editions and mirrors: only the folder differs, or one address has a session id, too
     ([job(1, city, folder=city) for city in CITIES], job(1, "Oslo", folder="Oslo")),
+    ([job(f"1?sid={n}" if n else "1", f"{city} and around", folder=f"jobs/{n}")
+      for n, city in enumerate(CITIES)], job("1?sid=1", "Oslo and around", folder="jobs/1")),
     # some texts come again
     ([job(n, CITIES[n % 3]) for n in range(9)], job(1, "Oslo")),
     # too few
