@@ -186,17 +186,13 @@ class Evidence(NamedTuple):
     sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
     """Sketches of text and of elements named as boilerplate."""
 
-    def may_have_query_of(self, other: Evidence) -> bool:
-        """Return whether no parameters contradict.
-
-        Parameters that only one of two addresses has may have no effect.
-        """
-        return self.query == other.query or not (self.query and other.query)
+    def has_name_in_other_folder(self, other: Evidence) -> bool:
+        """Return whether two paths have one last part, in different folders."""
+        return self.folder != other.folder and self.name == other.name
 
     def is_edition_of(self, other: Evidence) -> bool:
         """Return whether two addresses differ only in a folder."""
-        has_its_name = self.name == other.name and self.may_have_query_of(other)
-        return self.folder != other.folder and has_its_name
+        return self.has_name_in_other_folder(other) and self.query == other.query
 
     def rows_at(self, path: int) -> int:
         """Return the sum of the rows at a DOM path; 0 if the evidence doesn't have the path."""

@@ -51,7 +51,8 @@ class AddressMatch(StrEnum):
 def compare_addresses(ours: Evidence, theirs: Evidence) -> AddressMatch:
     """Return how the addresses of two pages compare."""
     has_one_query = ours.query == theirs.query
-    if ours.path == theirs.path and ours.may_have_query_of(theirs):
+    # Parameters that only one of two addresses has may have no effect.
+    if ours.path == theirs.path and (has_one_query or not (ours.query and theirs.query)):
         names_canonical = ours.has_canonical or theirs.has_canonical
         is_response = has_one_query and not names_canonical
         return AddressMatch.RESPONSE if is_response else AddressMatch.PATH

@@ -150,7 +150,9 @@ class Records(SiteRule[_Group]):
         section = self._section_of(ours, theirs)
         if section is None or ours.is_edition_of(theirs):
             return ()
-        group = self.used(kept_id)
+        # Pages of one name in several folders may be editions: those of each folder count apart.
+        apart = ours.folder if ours.has_name_in_other_folder(theirs) else 0
+        group = self.used(kept_id ^ apart)
         group.folder = section
         group.add(page, excluded, theirs)
         found, near = set(), cache(partial(self._near, ours.host, section))

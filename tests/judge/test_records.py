@@ -104,6 +104,14 @@ def test_pages_that_differ_at_a_place_that_does_not_change_are_records(folder, m
     assert sum(kept(pages, pages[1], ["boilerplate", "changing", "titles"])[0]) <= 3
 
 
+def test_variants_of_a_page_that_was_met_in_another_folder_are_records():
+    pages = [
+        job(f"lamp?variant={n}" if n else "lamp", f"{city} blue", folder=f"jobs/{n > 0:d}")
+        for n, city in enumerate(CITIES)
+    ]
+    assert all(kept(pages, pages[1])[0])
+
+
 @pytest.mark.parametrize("medium", [
     "<img src={}>", "<div data-lat={}></div>", "<video src={}>", "<svg><path d={} /></svg>",
 ])  # fmt: skip
@@ -115,10 +123,11 @@ def test_media_say_it_too(medium):
 @pytest.mark.parametrize(("pages", "again"), [
     # the place changes by itself
     ([job(n, city) for n, city in enumerate(CITIES)], job(1, "Tunis")),
-    # editions and mirrors: only the folder differs, or one address has a session id, too
+    # editions and mirrors: only the folder differs, with or without session ids
     ([job(1, city, folder=city) for city in CITIES], job(1, "Oslo", folder="Oslo")),
-    ([job(f"1?sid={n}" if n else "1", f"{city} and around", folder=f"jobs/{n}")
-      for n, city in enumerate(CITIES)], job("1?sid=1", "Oslo and around", folder="jobs/1")),
+    *[([job(f"1?sid={n}" if n >= first else "1", f"{city} and around", folder=f"jobs/{n}")
+        for n, city in enumerate(CITIES)], job("1?sid=1", "Oslo and around", folder="jobs/1"))
+      for first in (0, 1)],
     # some texts come again
     ([job(n, CITIES[n % 3]) for n in range(9)], job(1, "Oslo")),
     # too few
