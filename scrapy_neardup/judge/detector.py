@@ -129,6 +129,17 @@ class Detector:
         await self._spread(site, [site.changing])
         return True
 
+    async def release(self, page: Page) -> tuple[int, ...]:
+        """Return the dropped pages of a page's site that a second response has shown as records.
+
+        They must be requested again.
+        """
+        site = self._sites.get(page.known.host) if isinstance(page, AnalysedPage) else None
+        released = site.records.learn_response() if site and "records" in self._learns else ()
+        if site and released:
+            await self._spread(site, [site.records])
+        return released
+
     def asks_again(self, page: AnalysedPage) -> bool:
         """Return whether a second response would show if a page is a record. True once a place."""
         site = self._sites.get(page.known.host)

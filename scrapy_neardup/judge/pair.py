@@ -176,7 +176,7 @@ class Pair:
         """Return whether the texts differ at the place by which records differ."""
         ours, theirs = self.ours, self.theirs
         places, others = self.of_ours.records, self.of_theirs.records
-        places = places | others if ours.folder == theirs.folder else places & others
+        places = places | others if ours.host == theirs.host else places & others
         if not places or ours.is_edition_of(theirs):
             return False
         if MEDIA in places and not self.has_equal_media:

@@ -1,12 +1,12 @@
 """Records of a site: pages of one template that differ in the text at one place.
 
 Examples are jobs, prices and quotes. Two conditions must hold for a DOM path. First, at least
-`SHOWN` pages of a folder, or of folders below it, that repeat one page (or the pages of several
-small groups) have texts there that no other page has, and each has a word that the page dropped
-before it lacks. Second, two responses to one request, made twice for this if need be, have shown
-that the text there doesn't change by itself. From then on, pages that differ there are different
-pages, and those that were dropped before are requested again, except copies of the repeated page.
-Editions and mirrors, which differ only in a folder, aren't records.
+`SHOWN` pages that repeat one page (or the pages of several small groups in a folder or below it)
+have texts there that no other page has, and each has a word that the page dropped before it lacks.
+Second, two responses to one request, made twice for this if need be, have shown that the text
+there doesn't change by itself. From then on, pages that differ there are different pages, and
+those that were dropped before are requested again, except copies of the repeated page. Editions
+and mirrors, which differ only in a folder, aren't records.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class _Group:
         """The folder that has their records."""
         self.rows: dict[int, dict[int, int]] = {}
         """DOM path -> sum of the rows there -> number of pages."""
-        self.members: BoundedDict[int, None] = BoundedDict(_MAX_MEMBERS)
-        """Pages that may be other records than the kept page, as their text or media differ."""
+        self.members: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
+        """Pages that may be other records than the kept page -> their text and media, which differ
+        from those of the kept page."""
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         """Words of the page that was dropped last, in their order."""
         self.last: dict[int, int] = {}
@@ -64,9 +65,14 @@ class _Group:
         if page.id in self.members:
             return
         ours, before = page.known, self.last
+        content = _content(ours, excluded)
+        if content == _content(theirs, excluded):
+            return
+        is_copy = content in self.members.values()
+        self.members[page.id] = content
+        if is_copy:  # such as a record under another session
+            return
         self._count(MEDIA, ours.embedded, {theirs.embedded})
-        if ours.rows != theirs.rows or ours.embedded != theirs.embedded:
-            self.members[page.id] = None
         if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
             # Evidence has few DOM paths. Others count once two dropped pages differ there.
             self.last = page.text.rows_by_path()
@@ -76,13 +82,16 @@ class _Group:
                     self._count(path, own, {theirs.rows_at(path)} | ({last} - {own}))
 
     def _count(self, path: int, own: int, others: set[int]) -> None:
-        """Count a page by its text at a DOM path; `others` came before the first text there."""
+        """Count a page by its text at a DOM path; `others` came before the first text there.
+
+        A page with the text of the kept page, which is among them, doesn't count.
+        """
         of_path = self.rows.get(path)
         if of_path is None:
             if len(self.rows) == _MAX_PLACES:
                 return
             of_path = self.rows[path] = dict.fromkeys(others, 1)
-        if own in of_path or len(of_path) <= _MAX_MEMBERS:
+        if own not in others and (own in of_path or len(of_path) <= _MAX_MEMBERS):
             of_path[own] = of_path.get(own, 0) + 1
 
     def may_differ(self, path: int) -> bool:
@@ -103,13 +112,14 @@ class _Group:
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         rows = self.rows.items()
-        return [self.folder, [*self.members], [[path, *each.items()] for path, each in rows]]
+        members = [[page, *content] for page, content in self.members.items()]
+        return [self.folder, members, [[path, *each.items()] for path, each in rows]]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:
         group, (folder, members, rows) = cls(), dump
         group.folder = int(folder)
-        group.members.update(dict.fromkeys(map(int, members)))
+        group.members.update({int(page): (int(a), int(b)) for page, a, b in members})
         group.rows = {int(path): {int(a): int(b) for a, b in each} for path, *each in rows}
         return group
 
@@ -120,7 +130,11 @@ class _Group:
 
 
 class Records(SiteRule[_Group]):
-    """The pages that were dropped for each kept page, by its id, and where they differ."""
+    """The pages that were dropped for each kept page, by its id, and where they differ.
+
+    Pages in a folder that only has the host in common with the kept page's have a group of their
+    own.
+    """
 
     name = "records"
     sentence = "the text at one place of its pages says which record a page shows"
@@ -131,6 +145,8 @@ class Records(SiteRule[_Group]):
         self._changing = changing
         self._undecided: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
         """Page id -> a section and a DOM path whose text may or may not change by itself."""
+        self._open: BoundedDict[tuple[int, int], Evidence] = BoundedDict(_MAX_MEMBERS)
+        """These sections and DOM paths -> the last such page."""
         self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
         """Sections and DOM paths for which a request was made twice."""
 
@@ -147,27 +163,49 @@ class Records(SiteRule[_Group]):
         they must be requested again.
         """
         ours = page.known
-        section = self._section_of(ours, theirs)
-        if section is None or ours.is_edition_of(theirs):
+        if ours.is_edition_of(theirs) or ours.host != theirs.host:
             return ()
-        # Pages of one name in several folders may be editions: those of each folder count apart.
-        apart = ours.folder if ours.has_name_in_other_folder(theirs) else 0
-        group = self.used(kept_id ^ apart)
+        section, is_apart = self._section_of(ours, theirs)
+        # Pages of one name in several folders may be editions, and those of folders that only have
+        # the host in common translations: they count apart.
+        apart = section if is_apart else 0
+        if ours.has_name_in_other_folder(theirs):
+            apart = ours.folder
+        group_id = kept_id ^ apart
+        group = self.used(group_id)
         group.folder = section
         group.add(page, excluded, theirs)
-        found, near = set(), cache(partial(self._near, ours.host, section))
+        found, near = set[int](), cache(partial(self._near, ours.host, section))
         for path, rows in group.rows.items():
-            is_large = _are_own({kept_id: group}, path, 0)
+            is_large = _are_own({group_id: group}, path, 0)
             if is_large or (len(rows) >= _FEW and _are_own(near(), path)):
                 stays = self._changing.stays(ours, path)
                 if stays:
                     found.add(path)
-                elif stays is None and path in group.last:
+                elif stays is None and path in {MEDIA, *group.last}:
                     self._undecided[page.id] = section, path
+                    self._open[section, path] = ours
+        return self._release(ours.host, section, found)
+
+    def learn_response(self) -> tuple[int, ...]:
+        """Return the pages that are records, as a second response has just shown."""
+        released: tuple[int, ...] = ()
+        for (section, path), page in [*self._open.items()]:
+            if (stays := self._changing.stays(page, path)) is not None:
+                del self._open[section, path]
+                near = self._near(page.host, section)
+                is_large = any(_are_own({kept: each}, path, 0) for kept, each in near.items())
+                if stays and (is_large or _are_own(near, path)):
+                    released += self._release(page.host, section, {path})
+        return released
+
+    def _release(self, host: int, section: int, found: set[int]) -> tuple[int, ...]:
+        """Note DOM paths at which records differ; return the pages that were dropped wrongly."""
         if not found:
             return ()
         self.folders.used(section).records |= found
-        shown = [kept_id for kept_id, each in near().items() if any(map(each.may_differ, found))]
+        near = self._near(host, section)
+        shown = [kept_id for kept_id, each in near.items() if any(map(each.may_differ, found))]
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def asks_again(self, page_id: int) -> bool:
@@ -194,15 +232,27 @@ class Records(SiteRule[_Group]):
         of = cache(partial(self._section, host))
         return {kept: each for kept, each in self.own.items() if of(each.folder) == section}
 
-    def _section_of(self, *pair: Evidence) -> int | None:
-        """Return the folder that has the records of both pages; None if only their host is one."""
-        own, other = (self.folders.chain(e.host, self._section(e.host, e.folder)) for e in pair)
+    def _section_of(self, ours: Evidence, theirs: Evidence) -> tuple[int, bool]:
+        """Return the folder that has the records of both pages, and whether there is none.
+
+        Then it is that of the page at hand: only their host is above both.
+        """
+        own, other = (
+            self.folders.chain(each.host, self._section(each.host, each.folder))
+            for each in (ours, theirs)
+        )
         above = [each for each, at_other in zip(own, other, strict=False) if each == at_other]
-        return above[-1] if own == other or len(above) > 1 else None
+        is_apart = own != other and len(above) == 1
+        return own[-1] if is_apart else above[-1], is_apart
 
     def _section(self, host: int, folder: int) -> int:
         """Return the folder that has the records of a folder."""
         return [*self.folders.levels(host, folder)][-1]
+
+
+def _content(page: Evidence, excluded: Excluded) -> tuple[int, int]:
+    """Return the text and the media of a page, without those that change by themselves."""
+    return page.rows_without(excluded.paths)[0], 0 if excluded.media else page.embedded
 
 
 def _are_own(groups: dict[int, _Group], path: int, least: int = _FEW) -> bool:

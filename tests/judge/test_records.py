@@ -171,6 +171,20 @@ def test_a_crawl_with_half_of_the_group_goes_on():
     assert first.records.nbytes > 0
 
 
+@pytest.mark.parametrize(("again", "released"), [(0, (1, 2, 3, 4)), (3, ())])
+def test_texts_that_come_again_before_the_second_response_are_no_records(again, released):
+    pages = [job(number, city) for number, city in enumerate(CITIES[:SHOWN])]
+    pages += [job(number, "Oslo", more=f"<h4>{number}</h4>") for number in range(10, 10 + again)]
+    read = analysed(Analyser(Parameters()), pages)
+    site, kept = Site("me"), read[0]
+    site.folders.used(kept.known.folder).place = 1
+    for page in read[1:]:
+        assert site.records.learn_drop(page, NOTHING, kept.id, kept.known) == ()
+    assert site.records.learn_response() == ()
+    site.changing.learn_response(1, kept.known, kept.known, (kept.text, kept.text))
+    assert site.records.learn_response() == released
+
+
 NAMES = [
     "Mia Lee",
     "Ann Kay",
@@ -230,6 +244,73 @@ def test_the_kept_page_may_lack_the_place_and_small_groups_count_together(number
     found, released, _ = kept(pages, pages[1])
     assert all(found)
     assert released
+
+
+@pytest.mark.parametrize("more", ["", "<img src={}>"], ids=["text", "media"])
+def test_copies_of_records_do_not_count(more):
+    """Such as variants that are linked with a session, too."""
+    pages = [
+        job(f"{number}?s={session}", "Here" if more else city, more=more.format(city))
+        for number, city in enumerate(CITIES)
+        for session in range(3)
+    ]
+    found, released, _ = kept(pages, pages[1])
+    assert released
+    assert [*map(any, zip(*[iter(found)] * 3, strict=True))] == [True] * len(CITIES)
+    assert sum(found) <= len(CITIES) + 1
+
+
+def test_pages_that_show_what_the_kept_page_shows_do_not_count():
+    """A product in three categories, and its variants."""
+    pages = []
+    for number in range(6):
+        _, html = course(number, "", shows=False)
+        for view in ("", "all", "new", "sale"):
+            shown = f"<h4>{view}</h4><img src={number}>"
+            pages.append((f"http://a.test/jobs/course{number}?in={view}", html + shown))
+        for variant in range(2):
+            shown = f"<img src={number}-{variant}>"
+            pages.append((f"http://a.test/jobs/course{number}?v={variant}", html + shown))
+    found, released, _ = kept(pages, pages[1])
+    assert released
+    assert all(found[4::6] + found[5::6])
+
+
+def test_the_kept_page_may_be_in_another_folder():
+    """The product is met in a category first, and its variants elsewhere."""
+    pages = []
+    for number in range(6):
+        _, first = course(number, "", shows=False)
+        pages.append((f"http://a.test/sale/spring/course{number}", first))
+        pages += [course(number, f"d{number}x{date}") for date in (1, 2)]
+    found, released, _ = kept(pages, pages[1])
+    assert released
+    assert all(found)
+
+
+def test_translations_into_several_languages_are_no_records():
+    """They have other names, and each says in its own words when it was changed."""
+    languages = "en", "de", "fr"
+    pages = [
+        (f"http://a.test/{language}/only{number}", prose(f"only {language} {number}", 60))
+        for language in languages
+        for number in range(9)
+    ]
+    for number in range(6):
+        for language in languages:
+            _, html = course(number, f"{language}{number}x")
+            pages.append((f"http://a.test/{language}/{language}{number}", html))
+    found, released, _ = kept(pages, pages[1])
+    assert not released
+    assert found[-18:] == [True, False, False] * 6
+
+
+def test_mirrors_under_other_names_are_no_records():
+    pages = [job(number, city) for number, city in enumerate(CITIES)]
+    mirrored = [(url.replace("a.test", "b.test") if n else url, html)
+                for n, (url, html) in enumerate(pages)]  # fmt: skip
+    _, released, _ = kept(mirrored, pages[1])
+    assert not released
 
 
 def test_of_a_place_that_no_second_response_had_one_is_asked_for():

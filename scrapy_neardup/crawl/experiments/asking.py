@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,7 +73,9 @@ class Experiments:
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)
-        refetches = Refetches(own, reporter, reader, detector)
+        release = partial(self.release, stat="records/requested-again")
+        refetches = Refetches(own, reporter, reader, detector, release)
+        self._refetches = refetches
         self._parts: list[Refetches | Probe | UrlClaims | Links] = []
         if settings.parameters.min_resemblance:  # else nothing says which text changes
             self._parts.append(refetches)
@@ -151,7 +154,7 @@ class Experiments:
 
     def _idle(self) -> None:
         """Make the requests that are needed before the crawl ends."""
-        made = [each.idle() for each in self._kept.values()]
+        made = [self._refetches.idle(), *[each.idle() for each in self._kept.values()]]
         for state in self._unused.values():
             withheld = WithheldRequests[Any](self._crawler)
             withheld.restore(state["withheld"], self._crawler.spider)

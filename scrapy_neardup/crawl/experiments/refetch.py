@@ -18,6 +18,8 @@ from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from scrapy import Request
     from scrapy.http import Response
 
@@ -100,15 +102,21 @@ class First(NamedTuple):
     request: Request
     response: Response
     page: Page
+    may_be_record: bool = False
 
 
 class Refetches:
     """The requests that one crawl makes twice."""
 
     def __init__(
-        self, own: OwnRequests, reporter: Reporter, reader: Reader, detector: Detector
+        self,
+        own: OwnRequests,
+        reporter: Reporter,
+        reader: Reader,
+        detector: Detector,
+        release: Callable[[Iterable[int]], object],
     ) -> None:
-        self._own, self._reporter = own, reporter
+        self._own, self._reporter, self._release = own, reporter, release
         self._reader, self._detector = reader, detector
         self._due = Due()
         self._waiting: deque[tuple[int, First]] = deque()
@@ -131,24 +139,33 @@ class Refetches:
             self._again[visit.page_id] = visit.page_id in self._again
         if self._waiting and self._waiting[0][0] <= self._judged:
             _, first = self._waiting.popleft()
-            goes_on = self._again.get(first.page.id)
-            if not goes_on and self._own.spend("refetched", most=SHARE):
+            if self._may_ask(first):
                 await self._own.ask(again(first.request), partial(self.learn, first))
         if (
             isinstance(page, AnalysedPage)
             and request.method == "GET"
             and not request.body
             and CACHED not in response.flags  # it may be old
-            and self._is_due(page)
         ):
-            self._waiting.append((self._judged + LATER, First(request, response, page)))
+            left = self._own.left("refetched", most=SHARE) - len(self._waiting)
+            is_known = bool(self._detector.changing(page))
+            is_due = self._due.includes(page, left, is_known=is_known)
+            may_be_record = left > 0 and self._detector.asks_again(page)
+            if is_due or may_be_record:
+                first = First(request, response, page, may_be_record)
+                self._waiting.append((self._judged + LATER, first))
 
-    def _is_due(self, page: AnalysedPage) -> bool:
-        left = self._own.left("refetched", most=SHARE) - len(self._waiting)
-        is_known = bool(self._detector.changing(page))
-        return self._due.includes(page, left, is_known=is_known) or (
-            left > 0 and self._detector.asks_again(page)
-        )
+    def idle(self) -> bool:
+        """Make the requests that still wait at the end and may show records; return if any do."""
+        waiting = [each for _, each in self._waiting if each.may_be_record and self._may_ask(each)]
+        self._waiting.clear()
+        for first in waiting:
+            self._own.make(again(first.request), partial(self.learn, first))
+        return bool(waiting)
+
+    def _may_ask(self, first: First) -> bool:
+        goes_on = self._again.get(first.page.id)
+        return not goes_on and self._own.spend("refetched", most=SHARE)
 
     async def learn(self, first: First, response: Response) -> None:
         """Learn from the second response to a request."""
@@ -162,6 +179,7 @@ class Refetches:
             if isinstance(first.page, AnalysedPage):
                 self._due.differs(first.page)
         await self._detector.learn_response(first.page, page)
+        self._release(await self._detector.release(first.page))
         changing = self._detector.changing(first.page)
         both = before.body, response.body
         self._reporter.write(lambda it: it.refetched(before.url, both, changing=changing))
