@@ -57,6 +57,8 @@ ROUNDS, FILLED_AT_ONCE, LOGGED, IDLE_TURNS = 10, 512, 500, 20
 STEP = 7919  # a prime: pages that others resemble come in no order, and none twice
 TEXTS = 50
 """Number of made-up pages whose evidence the pages have."""
+TAGS = ("h2", "p", "blockquote", "pre", "address", "h3", "h4", "h5")
+"""Elements of such a page: as many DOM paths as evidence has, as on most real pages."""
 
 
 class Counting(ClusterCalls):
@@ -94,8 +96,10 @@ def evidence_of(parameters: Parameters) -> list[bytes]:
     analyser = Analyser(parameters)
 
     def page(number: int) -> Page:
-        words = " ".join(f"w{number * 1000 + word}" for word in range(400))
-        content = analyser.read(parse_html(f"<title>t{number}</title><p>{words}</p>".encode()))
+        words = [f"w{number * 1000 + word}" for word in range(400)]
+        parts = (f"<{tag}>{' '.join(words[at::8])}</{tag}>" for at, tag in enumerate(TAGS))
+        html = f"<title>t{number} - a site</title>{''.join(parts)}"
+        content = analyser.read(parse_html(html.encode()))
         return analyser.page(content, page_id=number, url=f"http://a.test/{number}")
 
     return [page(number).evidence for number in range(TEXTS)]

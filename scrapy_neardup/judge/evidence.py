@@ -154,6 +154,35 @@ def stored_size(sizes: tuple[int, int]) -> int:
     return _HEAD.size + _PATHS.size + sum(sizes) // 8
 
 
+def shortened(stored: bytes) -> bytes:
+    """Return the bytes of `Evidence.pack` without blanks for segments and DOM paths.
+
+    They follow a byte with the numbers of both: 4 bits each. Some .7 µs.
+    """
+    segments = (len(stored[16:36].rstrip(b"\0")) + 1) // 2
+    paths = (len(stored[60:76].rstrip(b"\0")) + 1) // 2
+    return b"".join((
+        bytes((segments << 4 | paths,)), stored[: 16 + 2 * segments], stored[36 : 60 + 2 * paths],
+        stored[76 : 76 + 4 * paths], stored[108 : 108 + paths], stored[116:],
+    ))  # fmt: skip
+
+
+def whole(short: bytes, size: int) -> tuple[bytes, bytes]:
+    """Return the `size` bytes that `shortened` has shortened, and those that follow them."""
+    segments, paths = divmod(short[0], 16)
+    head = 17 + 2 * segments
+    named = head + 24 + 2 * paths
+    rows = named + 4 * paths
+    shingles = rows + paths
+    end = shingles + size - 116
+    stored = b"".join((
+        short[1:head].ljust(36, b"\0"), short[head:named].ljust(40, b"\0"),
+        short[named:rows].ljust(32, b"\0"), short[rows:shingles].ljust(8, b"\0"),
+        short[shingles:end],
+    ))  # fmt: skip
+    return stored, short[end:]
+
+
 def have_one_path(ours: bytes, theirs: bytes) -> bool:
     """Return whether two pages, given by their evidence, have the same path."""
     return ours[_PATH] == theirs[_PATH]

@@ -14,7 +14,7 @@ from sqlite_files import copied, other_process
 from store_registry import PLACES, keys, page, spread
 
 from scrapy_neardup.cli import main
-from scrapy_neardup.judge.evidence import stored_size
+from scrapy_neardup.judge.evidence import shortened
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis import redis_admin
 from scrapy_neardup.stores.redis.keyspace import Layout
@@ -173,8 +173,8 @@ def test_features_evidence_and_urls_are_weighed_and_cleared(name, monkeypatch):
         memory = found["memory"]
         tables = len(Layout.choose(3, 1_000_000).tables)
         for kind, least in {
-            "pages": 20 + 2 * 6 + stored_size(matching.sketch) + len(url),
-            "tables": tables * 16,
+            "pages": 20 + 2 * 6 + len(shortened(own_evidence(0, matching))) + len(url),
+            "tables": tables * 11,
             "features": 2 * 11,
         }.items():
             assert PAGES * least <= memory[kind] < PAGES * (least + 500), kind

@@ -11,8 +11,10 @@ from scrapy_neardup.judge.evidence import (
     DomPath,
     Evidence,
     short_paths,
+    shortened,
     stored_size,
     told_apart,
+    whole,
 )
 from scrapy_neardup.judge.sketch import Sketch
 
@@ -45,6 +47,10 @@ def test_evidence(evidence):
     packed = evidence.pack(SIZES)
     assert len(packed) == stored_size(SIZES)
     assert Evidence.unpack(packed, SIZES) == evidence
+    short = shortened(packed)
+    blanks = 2 * (MAX_SEGMENTS - len(evidence.segments)) + 7 * (MAX_PATHS - len(evidence.paths))
+    assert len(short) == 1 + len(packed) - blanks
+    assert whole(short + b"url", len(packed)) == (packed, b"url")
 
 
 def test_rows_and_shingles_at_some_paths():

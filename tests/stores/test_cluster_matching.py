@@ -252,4 +252,4 @@ async def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
             last += 1
         assert last > 10
         # What no page met is the sweep's.
-        assert set(held()) <= {"page", "pending"}
+        assert set(held()) <= {"p", "pending"}

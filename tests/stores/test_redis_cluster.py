@@ -38,7 +38,7 @@ class NeverWound(RedisClusterStore):
     async def _announce(self, rivals, lease):
         key = self._attempt(rivals.name)
         await self._calls.make(("SET", key, rivals.record.stored, "PX", int(lease * 1000)))
-        await self._meet(rivals, "add", rivals.places, rivals.features)
+        await self._meet(rivals, "add", rivals.places + rivals.features)
         return self._in_the_way(rivals, await self._seen(rivals))
 
     def _in_the_way(self, rivals, seen):
@@ -266,6 +266,18 @@ async def test_to_wound_ends_what_is_undecided_and_nothing_that_is_added():
             await store._wound(rivals.name)
             assert (await store._see(rivals.name))[:1] == (ADDED if commits else GONE)
             assert await store._commit(rivals) is commits
+
+
+async def test_an_attempt_that_is_gone_leaves_where_it_is_found():
+    """Also if the page that finds it has another key."""
+    async with open_store(shared_cluster().uri, namespace="gone") as store:
+        rivals = Rivals(page(1, spread(1)), None, store.layout, store.key)
+        assert await store._announce(rivals, 60) is None
+        await store._calls.make(("DEL", store._attempt(rivals.name)))  # as if it had expired
+        assert await decision(store, 2, spread(1) ^ 1 << 8) is Decision.NEW
+    clients = [node.client() for node in shared_cluster().masters]
+    lists = [one.get(key) for one in clients for key in one.scan_iter("{nd:gone:t:*")]
+    assert [rivals.name in each for each in lists].count(True) == 1  # the bucket that bit 8 names
 
 
 async def test_leases_are_renewed_together_and_one_that_fails_keeps_no_other(monkeypatch):

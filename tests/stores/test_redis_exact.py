@@ -15,6 +15,7 @@ from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis import calls
 from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.pages import cut
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Reason
 
@@ -23,7 +24,8 @@ AT_ONCE = 512
 
 
 def each(places: bytes) -> set[bytes]:
-    return {places[at : at + PLACE] for at in range(0, len(places), PLACE)}
+    """Return the buckets of places."""
+    return {place[:5] for place in cut(places, PLACE)}
 
 
 @given(st.data())
@@ -37,7 +39,7 @@ def test_near_keys_share_a_bucket_that_is_looked_into(data):
     assert len(each(layout.places(key, 0))) == 1  # equal keys share all buckets
     assert other & (own | each(layout.neighbours(key, k)))
     for number in range(1, len(layout.tables) + 1):
-        near = {place for place in own if place[:1] in b"123456789a"[:number]}
+        near = {place for place in own if place[1:2] in b"123456789a"[:number]}
         assert other & near or flipped.bit_count() >= number * layout.unseen
 
 
@@ -112,7 +114,7 @@ async def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
             shells = [page(one, 7) for one in ids]
             first = [await store.check_and_add(shell, nothing(shell)) for shell in shells]
             assert {verdict.reason for verdict in first} == {Reason.UNMATCHED}
-            assert server.client().strlen(b"nd:shell:t1\0\0\0") == 16 * (MAX_COMPARED + 1)
+            assert server.client().strlen(b"nd:shell:t1\0\0\0") == 11 * (MAX_COMPARED + 1)
             again = [await store.check_and_add(shell) for shell in shells]
             assert {verdict.reason for verdict in again} == {Reason.SAME_PAGE}
             assert (await store.stats()).pages == len(shells)

@@ -22,7 +22,8 @@ from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis import pages as redis_pages
 from scrapy_neardup.stores.redis import store as redis_store
-from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.pages import cut
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decision, Page
 
@@ -89,30 +90,33 @@ def kinds(server: RedisServer) -> dict[str, dict[bytes, object]]:
     for key in client.scan_iter("nd:default:*", count=1000):
         name = key.removeprefix(b"nd:default:")
         reader = readers.get(client.type(key), lambda key: client.zrange(key, 0, -1))
-        kind, at = ("page", 5) if name.startswith(b"page:") else (chr(name[0]), 1)
-        if len(name) != {"page": 13, "t": 5, "f": 5}.get(kind):
+        kind, at = ("page", 2) if name.startswith(b"p:") else (chr(name[0]), 1)
+        if len(name) != {"page": 10, "t": 5, "f": 5}.get(kind):
             kind, at = name.decode(), len(name)
         found.setdefault(kind, {})[name[at:]] = reader(key)
     return found
 
 
-def entries(bucket: bytes, size: int) -> list[tuple[bytes, bytes]]:
-    """Return what each page of a bucket is listed by, so many bytes, and its id; none twice."""
-    whole = [bucket[at : at + size + 8] for at in range(0, len(bucket), size + 8)]
+def entries(bucket: bytes) -> list[tuple[bytes, bytes]]:
+    """Return what each page of a bucket is listed by and its id; none twice."""
+    whole = [bucket[at : at + 11] for at in range(0, len(bucket), 11)]
     assert bucket
     assert len({*whole}) == len(whole)
-    return [(each[:size], each[size:]) for each in whole]
+    return [(each[:3], each[3:]) for each in whole]
 
 
 def check_structure(server: RedisServer) -> int:
     """All that leads to a page leads to one of that key or feature; return how many there are."""
     held = defaultdict(dict, kinds(server))
     pages, counted = held["page"], held["count"].get(b"", {})
-    for bucket in held["t"].values():
-        for key, page_id in entries(bucket, 8):
-            assert pages[page_id][4:12] == key
+    made = {name: int(held["schema"][b""][name.encode()]) for name in ("blocks", "parts", "bits")}
+    layout = Layout(K, **made)
+    keys = {page_id: int.from_bytes(record[4:12]) for page_id, record in pages.items()}
+    for name, bucket in held["t"].items():
+        for end, page_id in entries(bucket):
+            assert b"t" + name + end in cut(layout.places(keys[page_id], K), PLACE)
     for bucket in held["f"].values():
-        for end, page_id in entries(bucket, 3):
+        for end, page_id in entries(bucket):
             assert end in pages[page_id]
     for name in ("pending", "seen", "count"):
         assert set(held[name].get(b"", ())) <= set(pages)

@@ -56,6 +56,13 @@ class Watched(RedisStore):
         return verdict.reason, self.calls
 
 
+async def test_what_only_shares_the_listed_bits_is_not_asked_about(server):
+    """A bucket lists 24 bits of a key; the server compares whole keys."""
+    async with Watched(server.uri, StoreOptions()) as store:
+        for number, key in enumerate((spread(7), spread(7) ^ 0x7FF)):
+            assert await store.judged(page(number, key), everything) == (Reason.UNMATCHED, 1)
+
+
 def only(*page_ids: int) -> DecideFor:
     """Repeated are these alone."""
     return lambda _page: lambda candidate: Decided(candidate.page_id in page_ids, "only")

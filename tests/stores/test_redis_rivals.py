@@ -9,23 +9,22 @@ from matching_pages import like
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.cluster.clusterstore import Bucket
 from scrapy_neardup.stores.redis.cluster.rivals import Rivals
-from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.pages import ADDED, GONE, UNDECIDED, cut
 from scrapy_neardup.verdict import Page
 
 MATCHING = Matching(features=3, shared_features=2, text_bits=512, named_bits=64)
 LAYOUT = Layout(3, 4, matching=MATCHING)
 PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), **like("1234" * 4))
 ALIKE, UNLIKE, OPPOSITE = like("1234" * 3 + "9999"), like("1234" * 2 + "9" * 8), like("9" * 16)
-BUCKET = Bucket("{nd:a:t1:000000}")
+IN_TABLE, UNDER_FEATURES = b"t1345678", [b"f%d345678" % number for number in range(3)]
 
 
 def rivals(page: Page, *others: bytes, least: float = 0.75) -> Rivals:
     met = Rivals(page, by_evidence(MATCHING, least)(page), LAYOUT, PUBLIC_KEY)
     for each in others:
-        met.meet(each, BUCKET)
+        met.meet(each, IN_TABLE)
     return met
 
 
@@ -80,11 +79,11 @@ def test_a_feature_of_so_many_added_pages_is_boilerplate():
     met = rivals(PAGE)
     for number, (name, _) in enumerate(others):
         for feature in (0, 1, 2) if number else (0, 2):
-            met.meet(name, Bucket("{nd:a:f:000000}", feature, b"1234"))
+            met.meet(name, UNDER_FEATURES[feature])
     met.take(dict(others[1:]))
     assert met.needless() == set()
     met.take(dict(others[:1]))
-    assert met.needless() == {0, 2}
+    assert met.needless() == {UNDER_FEATURES[0], UNDER_FEATURES[2]}
 
 
 def test_of_a_crowd_the_nearest_are_compared():
@@ -96,7 +95,7 @@ def test_of_a_crowd_the_nearest_are_compared():
     met = rivals(PAGE, *others, *last)
     assert met.take(last | others) is None
     assert met.is_crowded
-    assert (met.needless(), met.left) == ({None}, set())
+    assert (met.needless(), met.left) == ({*cut(met.places, PLACE)}, set())
     # The page itself comes first in any case.
     own = dict([seen(ADDED, PAGE)])
     met = rivals(PAGE, *others, *own)
@@ -106,7 +105,7 @@ def test_of_a_crowd_the_nearest_are_compared():
 def test_what_is_gone_is_known_where_it_was_met():
     name, _ = seen(GONE, replace(PAGE, id=8))
     met = rivals(PAGE, name)
-    met.meet(name, Bucket("{nd:a:f:000000}", 1, b"1234"))
+    met.meet(name, UNDER_FEATURES[1])
     assert met.take({name: GONE}) is None
     assert met.left == set()
-    assert [each.key for each in met.listing[name]] == [BUCKET.key, "{nd:a:f:000000}"]
+    assert [*met.listing[name]] == [IN_TABLE, UNDER_FEATURES[1]]

@@ -16,7 +16,7 @@ from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Permutation, Table, TableDesign, masks_within
 
-FORMAT = 8
+FORMAT = 9
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
@@ -28,14 +28,14 @@ CAP = 4096
 HOMES = 256
 """Number of homes in a cluster: prefixes of keys that lie in one slot."""
 
-PLACE = 4
-"""Bytes that name a bucket of a table: the digit of the table and the number of the bucket."""
-_NUMBER_BITS = 24
+PLACE = 8
+"""Bytes that say where a page is listed: a bucket 5, and what the bucket lists the page by 3. Of a
+key these are the bits after those that name the bucket, of a feature the last ones."""
+_END_BITS = 24
 _DIGITS = b"123456789a"
 """Digits of tables."""
 FEATURE = 6
-"""Bytes of a feature: some leading bits name its bucket, its last 24 bits are listed there."""
-_FEATURES = ord("f") << 56
+"""Bytes of a feature."""
 
 _ENTRIES = 32
 """Maximum average number of entries of a bucket, with as many pages as expected. A key takes 80
@@ -84,11 +84,6 @@ class Layout:
         return tables if self.matching.by_distance else tables[:1]
 
     @cached_property
-    def sizes(self) -> tuple[int, int]:
-        """Bytes of the features and of the evidence of a record that has them."""
-        return FEATURE * self.matching.features, self.matching.evidence_size
-
-    @cached_property
     def unseen(self) -> int:
         """By how much, 1 or 0, each table raises the least distance of entries not found yet.
 
@@ -99,31 +94,42 @@ class Layout:
         return int(not any(table.radius or len(table.blocks) > 1 for table in self.tables))
 
     @cached_property
-    def _named(self) -> list[tuple[Callable[[int], int], list[int]]]:
-        """For each table, the function from a key to its bucket, and the bits of neighbours."""
-        named = []
-        for digit, table in zip(_DIGITS, self.tables, strict=False):
-            bits = min(self.bits, table.prefix_bits)
-            masks = masks_within((1 << bits) - 1, table.radius)[1:] if table.radius else []
-            named.append((_naming(digit << _NUMBER_BITS, table, bits), masks))
-        return named
+    def _placed(self) -> list[Callable[[int], int]]:
+        """For each table, the function from a key to its place."""
+        return [
+            _placing((ord("t") << 8 | digit) << 48, table, self._name_bits(table) + _END_BITS)
+            for digit, table in zip(_DIGITS, self.tables, strict=False)
+        ]
+
+    @cached_property
+    def _probed(self) -> list[tuple[Callable[[int], int], list[int]]]:
+        """For each table with a radius, that function, and the bits that neighbours flip."""
+        return [
+            (place, masks_within((1 << self._name_bits(table)) - 1 << _END_BITS, table.radius)[1:])
+            for place, table in zip(self._placed, self.tables, strict=True)
+            if table.radius
+        ]
+
+    def _name_bits(self, table: Table) -> int:
+        return min(self.bits, table.prefix_bits)
 
     def places(self, key: int, limit: int) -> bytes:
-        """Return the buckets that list a page of this key, `PLACE` bytes each."""
-        used = self._named[: 1 if limit == 0 else None if limit > 0 else 0]
-        return pack(f">{len(used)}I", *[bucket(key) for bucket, _ in used])
+        """Return where tables list a page of this key, `PLACE` bytes each."""
+        used = self._placed[: 1 if limit == 0 else None if limit > 0 else 0]
+        return pack(f">{len(used)}Q", *[place(key) for place in used])
 
     def neighbours(self, key: int, limit: int) -> bytes:
-        """Return the further buckets to look into, within the radius of each table."""
-        probed = [each for each in self._named if each[1]] if limit > 0 else []
-        found = [bucket(key) ^ mask for bucket, masks in probed for mask in masks]
-        return pack(f">{len(found)}I", *found)
+        """Return the further places to look at, within the radius of each table."""
+        if limit <= 0 or not self._probed:
+            return b""
+        found = [place(key) ^ mask for place, masks in self._probed for mask in masks]
+        return pack(f">{len(found)}Q", *found)
 
     def fields(self, features: Sequence[int]) -> bytes:
-        """Return where features are listed: for each the bucket, 5 bytes, and its end, 3 bytes."""
-        shift = 8 * FEATURE - self.feature_bits
-        places = [_FEATURES | each >> shift << 24 | each & 0xFF_FFFF for each in features]
-        return pack(f">{len(places)}Q", *places)
+        """Return where features list a page, `PLACE` bytes each."""
+        start, shift = ord("f") << 56, 8 * FEATURE - self.feature_bits
+        found = [start | each >> shift << _END_BITS | each & 0xFF_FFFF for each in features]
+        return pack(f">{len(found)}Q", *found)
 
     @cached_property
     def feature_bits(self) -> int:
@@ -131,13 +137,13 @@ class Layout:
         return self.bits + max(self.matching.features // 2, 1).bit_length()
 
 
-def _naming(digit: int, table: Table, bits: int) -> Callable[[int], int]:
-    """Return the function that joins the digit of `table` and the leading bits of a key there."""
+def _placing(start: int, table: Table, bits: int) -> Callable[[int], int]:
+    """Return the function that joins the start of places in `table` and leading bits of a key."""
     if len(table.blocks) > 1:
         permutation = Permutation.leading(table.blocks)
-        return lambda key: digit | permutation.apply(key) >> 64 - bits
-    shift, ones = table.prefix_mask.bit_length() - bits, (1 << bits) - 1
-    return lambda key: digit | key >> shift & ones
+        return lambda key: start | permutation.apply(key) >> 64 - bits
+    shift, ones = 64 + table.prefix_mask.bit_length() - bits, (1 << bits) - 1
+    return lambda key: start | (key << 64 | key) >> shift & ones
 
 
 def _halved() -> tuple[Table, ...]:

@@ -1,9 +1,9 @@
 """A page as it is stored, and a page as it arrives, with its candidates and decisions. Pure.
 
-A record is the value of the key ``page:ID`` (``docs/redis.md``): *stamp* 4 bytes, key 8, tag 8,
-features 6 each, evidence, URL. Three bits of the stamp say whether tag, features and evidence
-exist; the others are random. Each content of a page id has another stamp, so that an answer about
-one content isn't taken for an answer about the next.
+A record is the value of the key ``p:ID`` (``docs/redis.md``): *stamp* 4 bytes, key 8, tag 8,
+features 6 each, evidence without blanks, URL. Three bits of the stamp say whether tag, features
+and evidence exist; the others are random. Each content of a page id has another stamp, so that an
+answer about one content isn't taken for an answer about the next.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import count
 from struct import Struct
 from typing import Final, NamedTuple, Self
 
+from scrapy_neardup.judge.evidence import shortened, whole
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, limit_of
 from scrapy_neardup.stores.entryformat import EXACT_BIT, partition
@@ -48,47 +49,41 @@ class PageRecord(NamedTuple):
     @classmethod
     def of(cls, page: Page, key: int, tag: int, features: Sequence[int], evidence: bytes) -> Self:
         """Encode `page`, whose features are `feature_keys`, with a new stamp."""
-        parts = (
+        head = (
             key.to_bytes(8),
             tag.to_bytes(8) if tag else b"",
             b"".join([each.to_bytes(FEATURE) for each in features]),
-            evidence,
-            page.url.encode("utf-8", "surrogatepass") if page.url else b"",
         )
+        url = page.url.encode("utf-8", "surrogatepass") if page.url else b""
         has = _HAS_TAG * bool(tag) | _HAS_FEATURES * bool(features)
         stamp = os.urandom(STAMP)
         first = stamp[0] & ~7 | has | _HAS_EVIDENCE * bool(evidence)
-        return cls(b"".join((bytes((first,)), stamp[1:], *parts)), *parts)
+        short = shortened(evidence) if evidence else b""
+        stored = b"".join((bytes((first,)), stamp[1:], *head, short, url))
+        return cls(stored, *head, evidence, url)
 
     @classmethod
     def read(cls, stored: bytes, layout: Layout) -> Self:
         """Separate a stored record into its parts, which are empty if the record is lost."""
-        flags, (features, evidence) = stored[0] if stored else 0, layout.sizes
+        flags, matching = stored[0] if stored else 0, layout.matching
         tagged = STAMP + 8 + 8 * bool(flags & _HAS_TAG)
-        featured = tagged + features * bool(flags & _HAS_FEATURES)
-        evident = featured + evidence * bool(flags & _HAS_EVIDENCE)
-        return cls(
-            stored,
-            stored[STAMP : STAMP + 8],
-            stored[STAMP + 8 : tagged],
-            stored[tagged:featured],
-            stored[featured:evident],
-            stored[evident:],
-        )
+        featured = tagged + FEATURE * matching.features * bool(flags & _HAS_FEATURES)
+        evidence, url = b"", stored[featured:]
+        if flags & _HAS_EVIDENCE:
+            evidence, url = whole(url, matching.evidence_size)
+        key, tag = stored[STAMP : STAMP + 8], stored[STAMP + 8 : tagged]
+        return cls(stored, key, tag, stored[tagged:featured], evidence, url)
 
     @property
     def is_exact(self) -> bool:
         """Whether only an equal page repeats it."""
         return bool(self.tag) and bool(self.tag[-1] & EXACT_BIT)
 
-    def listed(self, layout: Layout) -> tuple[bytes, bytes]:
-        """Return where the page is listed: its buckets in tables, `PLACE` bytes each.
-
-        And those of its features, 8 bytes each: the bucket 5, the listed end of the feature 3.
-        """
+    def listed(self, layout: Layout) -> bytes:
+        """Return where tables and features list the page, `PLACE` bytes each."""
         features = [int.from_bytes(each) for each in cut(self.features, FEATURE)]
         limit = limit_of(layout.matching, layout.max_distance, exact=self.is_exact)
-        return layout.places(int.from_bytes(self.key), limit), layout.fields(features)
+        return layout.places(int.from_bytes(self.key), limit) + layout.fields(features)
 
 
 class Met(NamedTuple):
@@ -108,8 +103,8 @@ class Arriving:
 
     `decide` says whether it repeats one. `page_id` and `record` are as they are stored, with a new
     stamp, which `name` has, too. `limit` is the maximum distance of candidates in bits; `places`
-    and `features` are its own buckets (`PageRecord.listed`), `neighbours` the other buckets of
-    tables to look into; `own` is the record of its own entry, if it has one.
+    and `features` are where tables and features list it (`PageRecord.listed`), `neighbours` the
+    other places to look at; `own` is the record of its own entry, if it has one.
     """
 
     def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
@@ -130,9 +125,9 @@ class Arriving:
     def words(self, refused: bytes) -> bytes:
         """Return the page as ``check_and_add.lua`` takes it, with the names of refused entries."""
         in_tables = 0 if self.is_crowded else len(self.places) // PLACE
-        buckets = self.places + self.neighbours
-        head = _HEAD.pack(self.limit, in_tables, self.page_id, len(buckets))
-        return b"".join((head, buckets, len(self.features).to_bytes(2), self.features, refused))
+        tables = self.places + self.neighbours
+        head = _HEAD.pack(self.limit, in_tables, self.page_id, len(tables))
+        return b"".join((head, tables, len(self.features).to_bytes(2), self.features, refused))
 
     def first_repeated(self, entries: Iterable[tuple[bytes, bytes]]) -> Repeats | None:
         """Return the first of some entries, page ids and records, that the page repeats, and why.
@@ -169,13 +164,11 @@ class Arriving:
         candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
         return Met(page_id + stored[:STAMP], candidate, theirs.url)
 
-    def replaced(self, old: bytes) -> tuple[bytes, bytes, bytes]:
-        """Return the places of the page's old content alone, as ``withdraw.lua`` takes them."""
-        theirs = PageRecord.read(old, self._layout)
-        places, features = theirs.listed(self._layout)
-        ours = cut(self.features, 8)
-        gone = b"".join([each for each in cut(features, 8) if each not in ours])
-        return theirs.key, b"" if theirs.key == self.record.key else places, gone
+    def replaced(self, old: bytes) -> bytes:
+        """Return the places of the page's old content alone."""
+        ours = cut(self.places + self.features, PLACE)
+        theirs = cut(PageRecord.read(old, self._layout).listed(self._layout), PLACE)
+        return b"".join([each for each in theirs if each not in ours])
 
     @property
     def is_crowded(self) -> bool:

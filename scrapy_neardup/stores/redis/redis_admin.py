@@ -30,7 +30,7 @@ _SAMPLES = 20
 """Entries of a hash or sorted set that MEMORY USAGE looks at."""
 KEY = re.compile(
     rb"\{?nd:[^:]*:(?:[0-9a-f]{2}\}:)?"
-    rb"(?:(?P<pages>page:)|(?P<tables>t[1-9a])|(?P<features>f)|(?P<rest>))"
+    rb"(?:(?P<pages>p:)|(?P<tables>t[1-9a:])|(?P<features>f)|(?P<rest>))"
 )
 """The start of a key, in a home or with its own slot, and what the key is for."""
 

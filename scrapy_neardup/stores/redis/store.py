@@ -97,7 +97,7 @@ class RedisStore(namespace.Namespace):
                 self._held[page.id] = mine
                 if old := reply[1:]:
                     name = arriving.page_id, mine[1][:STAMP]
-                    await self.call("withdraw", home, *name, "r", *arriving.replaced(old))
+                    await self.call("withdraw", home, *name, "r", arriving.replaced(old))
                 return Verdict.on(page, Reason.CHANGED if arriving.own else Reason.UNMATCHED)
             count, found = int.from_bytes(reply[1:5]), entries(reply[5:])
             repeats = arriving.first_repeated(
@@ -185,9 +185,8 @@ class RedisStore(namespace.Namespace):
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
         """Remove an entry, if `why` holds; return the pages dropped for it (``withdraw.lua``)."""
-        record = PageRecord.read(stored, self.layout)
-        lists = record.key, *record.listed(self.layout)
-        reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, *lists)
+        lists = PageRecord.read(stored, self.layout).listed(self.layout)
+        reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, lists)
         return int.from_bytes(reply)
 
     async def _sweep(self) -> None:

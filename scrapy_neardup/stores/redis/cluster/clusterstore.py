@@ -12,7 +12,6 @@ import asyncio
 import random
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.comparison import deciding
@@ -35,15 +34,6 @@ ATTEMPT_LIMIT = 60.0
 
 _MAX_PAUSE = 0.05
 """Maximum seconds between two looks of a waiting page."""
-
-
-class Bucket(NamedTuple):
-    """A key that lists attempts: of a table, or of a feature (its place among the page's)."""
-
-    key: str
-    feature: int | None = None
-    what: bytes = b""
-    """What the bucket lists with an attempt: the page's key, or the end of the feature."""
 
 
 class RedisClusterStore(RedisStore):
@@ -101,7 +91,7 @@ class RedisClusterStore(RedisStore):
         """Look, announce, look, commit; None if others have ended the attempt."""
         own, _ = await asyncio.gather(
             self._see(rivals.page_id),
-            self._meet(rivals, "look", rivals.places + rivals.neighbours, rivals.features),
+            self._meet(rivals, "look", rivals.places + rivals.features + rivals.neighbours),
         )
         repeats = rivals.take({rivals.page_id + own[1 : 1 + STAMP]: own})
         repeats = repeats or rivals.take(await self._seen(rivals))
@@ -132,7 +122,7 @@ class RedisClusterStore(RedisStore):
         """List the page in its buckets; return the entry that it repeats, or None."""
         words = rivals.record.stored, "PX", int(lease * 1000), "NX"
         await self._calls.make(("SET", self._attempt(rivals.name), *words))
-        await self._meet(rivals, "add", rivals.places, rivals.features)
+        await self._meet(rivals, "add", rivals.places + rivals.features)
         if rivals.neighbours and not rivals.is_full:  # only after it is listed itself
             await self._meet(rivals, "look", rivals.neighbours)
         # The more pages wait, the longer each pauses, so that the rate of looks stays the same.
@@ -152,9 +142,7 @@ class RedisClusterStore(RedisStore):
         reply = await self.call("commit", home, rivals.page_id, stamp)
         if reply == GONE:
             return False
-        own = self._buckets(rivals.record.key, rivals.places, rivals.features)
-        needless = rivals.needless()
-        await self._leave(rivals.name, [each for each in own if each.feature in needless])
+        await self._leave(rivals.name, rivals.needless())
         if old := reply[1:]:
             await self._leave_all(rivals.page_id, old)
         return True
@@ -175,28 +163,17 @@ class RedisClusterStore(RedisStore):
 
     # ---- buckets ---------------------------------------------------------------------------
 
-    def _buckets(self, key: bytes, places: bytes, features: bytes = b"") -> list[Bucket]:
-        """Return buckets, as `PageRecord.listed` names them, with what they list for a page."""
-        start = f"{{{self.prefix}"
-        tables = [
-            Bucket(f"{start}t{chr(each[0])}:{each[1:].hex()}}}", None, key)
-            for each in cut(places, PLACE)
-        ]
-        return tables + [
-            Bucket(f"{start}f:{each[1:5].hex()}}}", place, each[5:])
-            for place, each in enumerate(cut(features, 8))
-        ]
-
-    async def _meet(self, rivals: Rivals, verb: str, places: bytes, features: bytes = b"") -> None:
-        """Note the attempts that buckets list near the page; with ``add`` list the page there."""
-        buckets = self._buckets(rivals.record.key, places, features)
-        calls = (self._bucket(verb, each, rivals.name, rivals.limit) for each in buckets)
-        for bucket, reply in zip(buckets, await asyncio.gather(*calls), strict=True):
+    async def _meet(self, rivals: Rivals, verb: str, joined: bytes) -> None:
+        """Note the attempts that places list near the page; with ``add`` list the page there."""
+        places = cut(joined, PLACE)
+        key, limit = rivals.record.key, rivals.limit
+        calls = (self._bucket(verb, each, rivals.name, key, limit) for each in places)
+        for place, reply in zip(places, await asyncio.gather(*calls), strict=True):
             if reply == b"o":
                 rivals.is_full = True
                 continue
             for name in cut(reply, len(rivals.name)):
-                rivals.meet(name, bucket)
+                rivals.meet(name, place)
 
     async def _seen(self, rivals: Rivals) -> dict[Name, bytes]:
         """Look again at the attempts in the way; remove those that are gone from their lists."""
@@ -207,22 +184,24 @@ class RedisClusterStore(RedisStore):
                 self._background.soon(self._leave(name, list(rivals.listing[name])))
         return seen
 
-    async def _leave(self, name: Name, buckets: Iterable[Bucket]) -> None:
+    async def _leave(self, name: Name, places: Iterable[bytes]) -> None:
         """Remove an attempt from lists."""
-        await asyncio.gather(*(self._bucket("leave", bucket, name) for bucket in buckets))
+        await asyncio.gather(*(self._bucket("leave", place, name) for place in places))
 
-    async def _bucket(self, verb: str, bucket: Bucket, name: Name, limit: int = 0) -> bytes:
+    async def _bucket(
+        self, verb: str, place: bytes, name: Name, key: bytes = bytes(8), limit: int = 0
+    ) -> bytes:
         """Return the names that a bucket lists, of a table within a limit (``announce.lua``)."""
-        about = bucket.what, limit if bucket.feature is None else 0, name, self.layout.cap
-        words = "EVALSHA", sha("announce"), 1, bucket.key, verb, *about
+        bucket = f"{{{self.prefix}{chr(place[0])}:{place[1:5].hex()}}}"
+        what = (key, limit) if place.startswith(b"t") else (place[5:], 0)
+        words = "EVALSHA", sha("announce"), 1, bucket, verb, *what, name, self.layout.cap
         names: bytes = await self._calls.make(words)
         return names
 
     async def _leave_all(self, page_id: bytes, stored: bytes) -> None:
         """Remove an attempt that is over from all of its lists."""
-        record = PageRecord.read(stored, self.layout)
-        buckets = self._buckets(record.key, *record.listed(self.layout))
-        await self._leave(page_id + stored[:STAMP], buckets)
+        places = PageRecord.read(stored, self.layout).listed(self.layout)
+        await self._leave(page_id + stored[:STAMP], cut(places, PLACE))
 
     # ---- homes of pages --------------------------------------------------------------------
 
@@ -245,8 +224,7 @@ class RedisClusterStore(RedisStore):
         return reply
 
     async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
-        words = page_id, stored[:STAMP], why, b"", b"", b""
-        reply = await self.call("withdraw", home, *words)
+        reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, b"")
         if reply:
             await self._leave_all(page_id, stored)
         return int.from_bytes(reply)

@@ -17,8 +17,8 @@ from itertools import chain
 from typing import Any
 
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.pages import ADDED, UNDECIDED, Arriving, Name, Repeats
+from scrapy_neardup.stores.redis.keyspace import PLACE, Layout
+from scrapy_neardup.stores.redis.pages import ADDED, UNDECIDED, Arriving, Name, Repeats, cut
 from scrapy_neardup.verdict import Decide, Page
 
 WIDTH = 8
@@ -31,22 +31,22 @@ class Rivals(Arriving):
     Attempts that the page doesn't repeat, or that are gone, aren't in the way. `left` are the
     others, to be looked at. If one of them is added, the page repeats it. If one is undecided, the
     smaller name goes first: `wounded` are those with larger names than the page, to be ended.
-    `listing` has the buckets that list an attempt, of those looked into. `is_full`: a bucket had
+    `listing` has the places that list an attempt, of those looked at. `is_full`: a bucket had
     no room for the page.
     """
 
     def __init__(self, page: Page, decide: Decide, layout: Layout, store_key: bytes) -> None:
         super().__init__(page, decide, layout, store_key)
         self.left: set[Name] = set()
-        self.listing: dict[Name, dict[Any, None]] = defaultdict(dict)
+        self.listing: dict[Name, dict[bytes, None]] = defaultdict(dict)
         self.wounded: list[Name] = []
         self.is_full = False
         self._added: set[Name] = set()
 
-    def meet(self, name: Name, bucket: Any) -> None:
-        """Note that a bucket lists an attempt."""
+    def meet(self, name: Name, place: bytes) -> None:
+        """Note that a place lists an attempt."""
         if name != self.name:
-            self.listing[name][bucket] = None
+            self.listing[name][place] = None
             if name not in self._added:
                 self.left.add(name)
 
@@ -69,15 +69,16 @@ class Rivals(Arriving):
                 added.append((page_id, stored))
         return self.first_repeated(added)
 
-    def needless(self) -> set[int | None]:
-        """Return the places of features that are boilerplate, because they list too many attempts.
+    def needless(self) -> set[bytes]:
+        """Return the places that needn't list the page.
 
-        None is among them if no page is found by the page's key either (`is_crowded`).
+        These are features that are boilerplate, because they list too many attempts; and tables,
+        if the page `is_crowded`.
         """
         added = chain.from_iterable(self.listing[name] for name in self._added)
-        counts = Counter(bucket.feature for bucket in added if bucket.feature is not None)
+        counts = Counter(place for place in added if place.startswith(b"f"))
         found = {place for place, count in counts.items() if count >= MAX_UNDER_FEATURE}
-        return found | ({None} if self.is_crowded else set())
+        return found.union(cut(self.places, PLACE) if self.is_crowded else ())
 
 
 @dataclass(slots=True)

@@ -1,16 +1,18 @@
 -- Find the entries that each page may repeat; add the page if all of them were refused (stores/base.py).
 -- Atomic: a page is added only in a step in which all of its candidates have been refused.
 -- ARGV: constants of their home (JSON, times in ms); for each page its record, and a string: maximum distance in bits;
---   number of its buckets that list it; id 8; each after its length 2: buckets in tables, 4 each, its own first; for
---   each feature bucket 5 and end 3; names (id 8, stamp 4) of refused entries, first the counted one, or any 12 bytes.
+--   number of tables that list it; id 8; each after its length 2: places in tables, its own first, and of features,
+--   bucket 5 and end 3 each; names (id 8, stamp 4) of refused entries, first the counted one, or any 12 bytes.
 -- Reply: for each page the length 4 and 'n' and the old record of its id; 'o' if a bucket is full; or 'q', how many
 --   pages repeat the candidate, 4, or 0 if not counted; and for each candidate length of the record 4, id 8, record.
 local call, sub, byte, find, pack, xor = redis.call, string.sub, string.byte, string.find, struct.pack, bit.bxor
 local C, reply, sums = cjson.decode(ARGV[1]), {}, {}
-local PAGE, PENDING, SEEN = C.prefix .. 'page:', C.prefix .. 'pending', C.prefix .. 'seen'
+local PAGE, PENDING, SEEN = C.prefix .. 'p:', C.prefix .. 'pending', C.prefix .. 'seen'
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 0, 'WITHSCORES')[2]
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local ONE = {} -- the differences of bytes of which one bit differs
+for n = 0, 7 do ONE[2 ^ n], ONE[-2 ^ n] = true, true end
 local ONES = setmetatable({ [0] = 0 }, { __index = function(t, x) return rawset(t, x, x % 2 + t[(x - x % 2) / 2])[x] end })
 
 local function count(id, by)
@@ -25,19 +27,27 @@ local function alive(id) -- What has lapsed is marked as ended, score 0: nobody 
   return C.retention == 0 or (call('ZSCORE', SEEN, id) or now) + C.retention >= now
 end
 
+local function apart(one, other, at) -- In how many bits one differs from what the other has there.
+  local bits = 0
+  for n = 1, #one do bits = bits + ONES[xor(byte(one, n), byte(other, at + n - 1))] end
+  return bits
+end
+
 local function judge(record, page)
   local limit, listed, id, tables, features, names = struct.unpack('>bBc8I2c0I2c0', page)
   local key, vain, refused, met, asked, farthest, last = sub(record, 5, 12), sub(page, names, names + 7), {}, {}, {}, 0, nil
   local keys, shared, adds, places, full = { PAGE .. id }, {}, {}, {}, false
-  local function meet(other, away, its)
-    if met[other] == nil then
-      met[other] = its or call('GET', PAGE .. other)
-      if met[other] and alive(other) and not refused[other .. sub(met[other], 1, 4)] then
-        asked[#asked + 1], asked[#asked + 2] = pack('>I4', #met[other]) .. other, met[other]
+  local function meet(other, by_key, its) -- Returns nothing if the server has evicted it.
+    its = met[other] or its or call('GET', PAGE .. other)
+    local away = its and by_key and apart(key, its, 5) or 0
+    if its and not met[other] and (away == 0 or away <= limit) then
+      met[other] = its
+      if alive(other) and not refused[other .. sub(its, 1, 4)] then
+        asked[#asked + 1], asked[#asked + 2] = pack('>I4', #its) .. other, its
         last, farthest = other, math.max(farthest, away)
       end
     end
-    return met[other]
+    return its
   end
   local function ask() -- Of several candidates the crawler says which one the page is counted for.
     local is_due = C.retention > 0 and now - (call('ZSCORE', SEEN, last) or 0) > C.retention / 16
@@ -46,25 +56,24 @@ local function judge(record, page)
   end
   for at = names, #page, 12 do refused[sub(page, at, at + 11)] = true end
   if vain ~= '' and call('GETRANGE', PAGE .. vain, 0, 3) == sub(page, names + 8, names + 11) then count(vain, -1) end
-  for at = 1, #tables, 4 do keys[#keys + 1] = C.prefix .. 't' .. sub(tables, at, at + 3) end
-  local lists, a, b, c, d, e, f, g, h = call('MGET', unpack(keys)), byte(key, 1, 8)
+  for at = 1, #tables, 8 do keys[#keys + 1] = C.prefix .. sub(tables, at, at + 4) end
+  local lists = call('MGET', unpack(keys))
   local own, looked = lists[1], #keys
   if own == record then return 'n' end -- This call was repeated, as its reply was lost.
-  if own and meet(id, 0, own) and last then return ask() end
+  if own and meet(id, false, own) and last then return ask() end
   for n = 2, looked do
-    local list = lists[n] or ''
-    for at = 1, #list, 16 do
-      local l, m, o, p, q, r, s, t = byte(list, at, at + 7)
-      -- If at most three bits differ, a byte of each half is equal.
-      if limit > 3 or (a == l or b == m or c == o or d == p) and (e == q or f == r or g == s or h == t) then
-        local away = ONES[xor(a, l)] + ONES[xor(b, m)] + ONES[xor(c, o)] + ONES[xor(d, p)]
-          + ONES[xor(e, q)] + ONES[xor(f, r)] + ONES[xor(g, s)] + ONES[xor(h, t)]
-        local other = away <= limit and sub(list, at + 8, at + 15)
-        if other and (other == id or not meet(other, away)) then places[n] = at - 1 end -- its own, or evicted
+    local list, ending = lists[n] or '', sub(tables, 8 * n - 10, 8 * n - 8)
+    local a, b, c = byte(ending, 1, 3)
+    for at = 1, #list, 11 do
+      local x, y, z = byte(list, at, at + 2)
+      -- If at most three bits differ, a byte is equal, or each byte differs in one bit.
+      if limit > 3 or a == x or b == y or c == z or ONE[a - x] and ONE[b - y] and ONE[c - z] then
+        local other = apart(ending, list, at) <= limit and sub(list, at + 3, at + 10)
+        if other and (other == id or not meet(other, true)) then places[n] = at - 1 end -- its own, or evicted
       end
     end
     if last and (farthest < (n - 1) * C.unseen or n == looked) then return ask() end
-    if n <= listed + 1 then full, adds[n] = full or #list >= 16 * C.cap, key .. id end
+    if n <= listed + 1 then full, adds[n] = full or #list >= 11 * C.cap, ending .. id end
   end
   for at = 1, #features, 8 do keys[#keys + 1] = C.prefix .. sub(features, at, at + 4) end
   for n, list in ipairs(#features > 0 and call('MGET', unpack(keys, looked + 1)) or {}) do
@@ -74,7 +83,7 @@ local function judge(record, page)
       local other = at and at % 11 == 1 and sub(list, at + 3, at + 10)
       if other then
         under, shared[other] = other == id and C.under or under + 1, (shared[other] or 0) + 1
-        if shared[other] == C.shared then meet(other, 0) end
+        if shared[other] == C.shared then meet(other) end
       end
     end
     if under < C.under then adds[looked + n] = ending .. id end

@@ -8,7 +8,7 @@ if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.er
 local P, now = C.prefix, time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function commit(id, stamp)
-  local page, attempt = P .. 'page:' .. id, P .. 'try:' .. id .. stamp
+  local page, attempt = P .. 'p:' .. id, P .. 'try:' .. id .. stamp
   if call('STRLEN', attempt) == 0 then
     return call('GETRANGE', page, 0, 3) == stamp and 'k' or 'g' -- this call is repeated, or it has ended
   end

@@ -9,7 +9,7 @@ local P, lasts = C.prefix, time[1] * 1000 + math.floor(time[2] / 1000) + C.lease
 if call('HGET', P .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 for n = 2, #ARGV, 3 do
   local id, lease = ARGV[n], call('ZSCORE', P .. 'pending', ARGV[n])
-  if lease and lease ~= '0' and call('GETRANGE', P .. 'page:' .. id, 0, 3) == ARGV[n + 1] then
+  if lease and lease ~= '0' and call('GETRANGE', P .. 'p:' .. id, 0, 3) == ARGV[n + 1] then
     if ARGV[n + 2] == 'renew' then call('ZADD', P .. 'pending', lasts, id) else call('ZREM', P .. 'pending', id) end
   end
 end

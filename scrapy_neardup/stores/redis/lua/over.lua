@@ -9,7 +9,7 @@ for name, before in pairs({ pending = now, seen = now - C.retention }) do
   local ids = (name == 'pending' or C.retention > 0)
     and call('ZRANGEBYSCORE', C.prefix .. name, '-inf', '(' .. before, 'LIMIT', 0, ARGV[2]) or {}
   for _, id in ipairs(ids) do
-    local record = call('GET', C.prefix .. 'page:' .. id) or ''
+    local record = call('GET', C.prefix .. 'p:' .. id) or ''
     found[#found + 1] = struct.pack('>I4', #record) .. id .. record
   end
 end

@@ -11,7 +11,7 @@ if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.er
 local P, now = C.prefix, time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function see(id, stamp, by)
-  local record = call('GET', P .. 'page:' .. id)
+  local record = call('GET', P .. 'p:' .. id)
   if not record or stamp ~= '' and string.sub(record, 1, 4) ~= stamp then
     local attempt = stamp ~= '' and call('GET', P .. 'try:' .. id .. stamp)
     return attempt and attempt ~= '' and 'u' .. attempt or 'g' -- '': others have ended it

@@ -4,7 +4,7 @@
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8;
 --   stamp 4; when to remove it: 'p' if it is pending, 'o' if it is over (lapsed, or not met for the
 --   retention), 'a' always; 'r' removes only the places of the content that it has replaced; then
---   its places: key 8; buckets in tables, 4 each; for each feature bucket 5 and end 3.
+--   where it is listed: bucket 5 and end 3 each.
 -- Reply: for each entry the length 4 and '' if it stays, otherwise the number of pages dropped for it, 4
 local call, sub, pack, C, replies = redis.call, string.sub, struct.pack, cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
@@ -27,7 +27,7 @@ end
 
 local function withdraw(id)
   local count = tonumber(call('HGET', P .. 'count', id) or 0)
-  call('DEL', P .. 'page:' .. id)
+  call('DEL', P .. 'p:' .. id)
   call('ZREM', P .. 'pending', id)
   if C.retention > 0 then call('ZREM', P .. 'seen', id) end
   call('HINCRBY', P .. 'counters', 'pages', -1)
@@ -38,15 +38,14 @@ local function withdraw(id)
   return pack('>I4', count)
 end
 
-for n = 2, #ARGV, 6 do
-  local id, stamp, why, key, tables, features = unpack(ARGV, n, n + 5)
-  local reply, its = '', call('GETRANGE', P .. 'page:' .. id, 0, 3)
+for n = 2, #ARGV, 4 do
+  local id, stamp, why, places = unpack(ARGV, n, n + 3)
+  local reply, its = '', call('GETRANGE', P .. 'p:' .. id, 0, 3)
   if its == '' then -- the server has evicted it
     call('ZREM', P .. 'pending', id)
     call('ZREM', P .. 'seen', id)
   elseif its == stamp and (why == 'r' or goes(id, why)) then
-    for at = 1, #tables, 4 do leave(P .. 't' .. sub(tables, at, at + 3), key .. id) end
-    for at = 1, #features, 8 do leave(P .. sub(features, at, at + 4), sub(features, at + 5, at + 7) .. id) end
+    for at = 1, #places, 8 do leave(P .. sub(places, at, at + 4), sub(places, at + 5, at + 7) .. id) end
     reply = why == 'r' and '' or withdraw(id)
   end
   replies[#replies + 1] = pack('>I4', #reply) .. reply
