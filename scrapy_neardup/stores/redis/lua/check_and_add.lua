@@ -27,19 +27,19 @@ local function alive(id) -- What has lapsed is marked as ended, score 0: nobody 
   return C.retention == 0 or (call('ZSCORE', SEEN, id) or now) + C.retention >= now
 end
 
-local function apart(one, other, at) -- In how many bits one differs from what the other has there.
+local function distance(record, other)
   local bits = 0
-  for n = 1, #one do bits = bits + ONES[xor(byte(one, n), byte(other, at + n - 1))] end
+  for n = 5, 12 do bits = bits + ONES[xor(byte(record, n), byte(other, n))] end
   return bits
 end
 
 local function judge(record, page)
   local limit, listed, id, tables, features, names = struct.unpack('>bBc8I2c0I2c0', page)
-  local key, vain, refused, met, asked, farthest, last = sub(record, 5, 12), sub(page, names, names + 7), {}, {}, {}, 0, nil
+  local vain, refused, met, asked, farthest, last = sub(page, names, names + 7), {}, {}, {}, 0, nil
   local keys, shared, adds, places, full = { PAGE .. id }, {}, {}, {}, false
   local function meet(other, by_key, its) -- Returns nothing if the server has evicted it.
     its = met[other] or its or call('GET', PAGE .. other)
-    local away = its and by_key and apart(key, its, 5) or 0
+    local away = its and by_key and distance(record, its) or 0
     if its and not met[other] and (away == 0 or away <= limit) then
       met[other] = its
       if alive(other) and not refused[other .. sub(its, 1, 4)] then
@@ -68,7 +68,7 @@ local function judge(record, page)
       local x, y, z = byte(list, at, at + 2)
       -- If at most three bits differ, a byte is equal, or each byte differs in one bit.
       if limit > 3 or a == x or b == y or c == z or ONE[a - x] and ONE[b - y] and ONE[c - z] then
-        local other = apart(ending, list, at) <= limit and sub(list, at + 3, at + 10)
+        local other = ONES[xor(a, x)] + ONES[xor(b, y)] + ONES[xor(c, z)] <= limit and sub(list, at + 3, at + 10)
         if other and (other == id or not meet(other, true)) then places[n] = at - 1 end -- its own, or evicted
       end
     end
