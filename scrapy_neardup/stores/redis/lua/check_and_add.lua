@@ -6,13 +6,12 @@
 -- Reply: for each page the length 4 and 'n' and the old record of its id; 'o' if a bucket is full; or 'q', how many
 --   pages repeat the candidate, 4, or 0 if not counted; and for each candidate length of the record 4, id 8, record.
 local call, sub, byte, find, pack, xor = redis.call, string.sub, string.byte, string.find, struct.pack, bit.bxor
-local C, reply, sums = cjson.decode(ARGV[1]), {}, {}
+local C, reply, sums, ONE = cjson.decode(ARGV[1]), {}, {}, {}
 local PAGE, PENDING, SEEN = C.prefix .. 'p:', C.prefix .. 'pending', C.prefix .. 'seen'
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 0, 'WITHSCORES')[2]
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local ONE = {} -- the differences of bytes of which one bit differs
-for n = 0, 7 do ONE[2 ^ n], ONE[-2 ^ n] = true, true end
+for n = 0, 7 do ONE[2 ^ n], ONE[-2 ^ n] = true, true end -- the differences of bytes of which one bit differs
 local ONES = setmetatable({ [0] = 0 }, { __index = function(t, x) return rawset(t, x, x % 2 + t[(x - x % 2) / 2])[x] end })
 
 local function count(id, by)
@@ -27,19 +26,13 @@ local function alive(id) -- What has lapsed is marked as ended, score 0: nobody 
   return C.retention == 0 or (call('ZSCORE', SEEN, id) or now) + C.retention >= now
 end
 
-local function distance(record, other)
-  local bits = 0
-  for n = 5, 12 do bits = bits + ONES[xor(byte(record, n), byte(other, n))] end
-  return bits
-end
-
 local function judge(record, page)
   local limit, listed, id, tables, features, names = struct.unpack('>bBc8I2c0I2c0', page)
   local vain, refused, met, asked, farthest, last = sub(page, names, names + 7), {}, {}, {}, 0, nil
   local keys, shared, adds, places, full = { PAGE .. id }, {}, {}, {}, false
-  local function meet(other, by_key, its) -- Returns nothing if the server has evicted it.
-    its = met[other] or its or call('GET', PAGE .. other)
-    local away = its and by_key and distance(record, its) or 0
+  local function meet(other, by_key, known) -- Returns nothing if the server has evicted it.
+    local away, its = 0, met[other] or known or call('GET', PAGE .. other)
+    for n = 5, its and by_key and 12 or 0 do away = away + ONES[xor(byte(record, n), byte(its, n))] end
     if its and not met[other] and (away == 0 or away <= limit) then
       met[other] = its
       if alive(other) and not refused[other .. sub(its, 1, 4)] then
@@ -62,8 +55,7 @@ local function judge(record, page)
   if own == record then return 'n' end -- This call was repeated, as its reply was lost.
   if own and meet(id, false, own) and last then return ask() end
   for n = 2, looked do
-    local list, ending = lists[n] or '', sub(tables, 8 * n - 10, 8 * n - 8)
-    local a, b, c = byte(ending, 1, 3)
+    local list, a, b, c = lists[n] or '', byte(tables, 8 * n - 10, 8 * n - 8)
     for at = 1, #list, 11 do
       local x, y, z = byte(list, at, at + 2)
       -- If at most three bits differ, a byte is equal, or each byte differs in one bit.
@@ -73,7 +65,7 @@ local function judge(record, page)
       end
     end
     if last and (farthest < (n - 1) * C.unseen or n == looked) then return ask() end
-    if n <= listed + 1 then full, adds[n] = full or #list >= 11 * C.cap, ending .. id end
+    if n <= listed + 1 then full, adds[n] = full or #list >= 11 * C.cap, sub(tables, 8 * n - 10, 8 * n - 8) .. id end
   end
   for at = 1, #features, 8 do keys[#keys + 1] = C.prefix .. sub(features, at, at + 4) end
   for n, list in ipairs(#features > 0 and call('MGET', unpack(keys, looked + 1)) or {}) do
@@ -99,7 +91,6 @@ local function judge(record, page)
   if own then count(id, 0 - (call('HGET', C.prefix .. 'count', id) or 0)) else sums.pages = (sums.pages or 0) + 1 end
   return 'n' .. (own or '')
 end
-
 for n = 2, #ARGV, 2 do
   local told = judge(ARGV[n], ARGV[n + 1])
   reply[n - 1], reply[n] = pack('>I4', #told), told -- The server hashes each string that is made of others.
