@@ -58,6 +58,26 @@ def families_among_labels(site):
     site.index("/", site.indexes(urls))
 
 
+@kind()
+def variants(site):
+    """Goods of a shop, each also in two collections, with six variants under `?variant=`, which
+    differ in the picture and the price."""
+    urls = []
+    for number in range(site.some(24, 12)):
+        name, title = f"goods {number}", site.words(f"goods {number}", 3)
+        picture, price, prose = '<img src="/{}.jpg">', "<p>{} Euro</p>", site.prose(name, 180)
+        path = f"/products/{title.lower().replace(' ', '-')}"
+        shown = [f"{path}?variant={100 * number + variant}" for variant in range(6)]
+        text = picture.format(number) + price.format(90 + number) + prose
+        for folder in ("/collections/sale", "/collections/new", ""):
+            site.page(folder + path, name, text=text, title=title, links=shown)
+            urls.append(folder + path)
+        for variant, url in enumerate(shown):
+            text = picture.format(f"{number}-{variant}") + price.format(200 + variant) + prose
+            site.page(url, f"{name} {variant}", text=text, title=title)
+    site.index("/", site.indexes(urls))
+
+
 # Crawled again
 
 AGAIN = {"crawls": 2, "is_audited": True, "settings": {"NEARDUP_SEEN": "drop"}}
