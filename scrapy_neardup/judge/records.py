@@ -132,8 +132,8 @@ class _Group:
 class Records(SiteRule[_Group]):
     """The pages that were dropped for each kept page, by its id, and where they differ.
 
-    Pages in a folder that only has the host in common with the kept page's have a group of their
-    own.
+    Pages of another folder have a group of their own if they have the kept page's name, because
+    they may be editions, or only the host in common with it: they may be translations.
     """
 
     name = "records"
@@ -166,8 +166,6 @@ class Records(SiteRule[_Group]):
         if ours.is_edition_of(theirs) or ours.host != theirs.host:
             return ()
         section, is_apart = self._section_of(ours, theirs)
-        # Pages of one name in several folders may be editions, and those of folders that only have
-        # the host in common translations: they count apart.
         apart = section if is_apart else 0
         if ours.has_name_in_other_folder(theirs):
             apart = ours.folder
