@@ -226,9 +226,16 @@ class Records(SiteRule[_Group]):
         return Excluded(records=found, by=(self.name,) if found else (), tells=known - {MEDIA})
 
     def _near(self, host: int, section: int) -> dict[int, _Group]:
-        """Return the groups whose pages are in a section, by today's knowledge."""
-        of = cache(partial(self._section, host))
-        return {kept: each for kept, each in self.own.items() if of(each.folder) == section}
+        """Return the groups whose pages are in a section, by today's knowledge.
+
+        When the first pages of a section were dropped, a folder above may have had their records.
+        """
+        of, above = cache(partial(self._section, host)), self.folders.chain(host, section)
+        return {
+            kept: each
+            for kept, each in self.own.items()
+            if each.folder in above or of(each.folder) == section
+        }
 
     def _section_of(self, ours: Evidence, theirs: Evidence) -> tuple[int, bool]:
         """Return the folder that has the records of both pages, and whether there is none.

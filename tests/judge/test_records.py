@@ -8,7 +8,7 @@ from judging import analysed, prose, store_for
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.judge.detector import Detector
-from scrapy_neardup.judge.knowledge import NOTHING
+from scrapy_neardup.judge.knowledge import MIN_PAGES, NOTHING
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.records import _MAX_MEMBERS, SHOWN, _are_own, _Group
 from scrapy_neardup.judge.sites import Site
@@ -244,6 +244,22 @@ def test_the_kept_page_may_lack_the_place_and_small_groups_count_together(number
     found, released, _ = kept(pages, pages[1])
     assert all(found)
     assert released
+
+
+def test_pages_that_were_dropped_before_their_folder_was_known_are_requested_again():
+    pages = [job(f"lamp?v={number}", city) for number, city in enumerate(CITIES[:3])]
+    pages += [job(f"desk?v={number}", city) for number, city in enumerate(CITIES[:SHOWN])]
+    read = analysed(Analyser(Parameters()), pages)
+    first, early, second, later = read[0], read[1:3], read[3], read[4:]
+    site, folders = Site("me"), first.address.folders
+    site.folders.meet(first.address)
+    site.changing.learn_response(first.address.place, first.known, first.known, (first.text,) * 2)
+    for page in early:
+        assert site.records.learn_drop(page, NOTHING, first.id, first.known) == ()
+    for _ in range(MIN_PAGES):
+        site.folders.learn(folders)
+    released = [site.records.learn_drop(p, NOTHING, second.id, second.known) for p in later]
+    assert {page.id for page in early} <= {*sum(released, ())}
 
 
 @pytest.mark.parametrize("more", ["", "<img src={}>"], ids=["text", "media"])
