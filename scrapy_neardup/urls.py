@@ -143,6 +143,7 @@ class Address(NamedTuple):
 
 
 NOWHERE = Address("", (0,), 0, 0, 0, 0)
+"""The parts of a URL that can't be parsed, or that nobody needs."""
 
 
 _SEMICOLONS = re.compile(r"[^&;=]+=[^&;]*(?:;[^&;=]+=[^&;]*)+")
