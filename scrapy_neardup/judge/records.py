@@ -143,10 +143,8 @@ class Records(SiteRule[_Group]):
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
         self._changing = changing
-        self._undecided: BoundedDict[int, tuple[int, int]] = BoundedDict(_MAX_MEMBERS)
-        """Page id -> a section and a DOM path whose text may or may not change by itself."""
-        self._open: BoundedDict[tuple[int, int], Evidence] = BoundedDict(_MAX_MEMBERS)
-        """These sections and DOM paths -> the last such page."""
+        self._open: BoundedDict[tuple[int, int], tuple[int, Evidence]] = BoundedDict(_MAX_MEMBERS)
+        """Sections and DOM paths whose text may or may not change by itself -> the last page."""
         self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
         """Sections and DOM paths for which a request was made twice."""
 
@@ -181,14 +179,13 @@ class Records(SiteRule[_Group]):
                 if stays:
                     found.add(path)
                 elif stays is None and path in {MEDIA, *group.last}:
-                    self._undecided[page.id] = section, path
-                    self._open[section, path] = ours
+                    self._open[section, path] = page.id, ours
         return self._release(ours.host, section, found)
 
     def learn_response(self) -> tuple[int, ...]:
         """Return the pages that are records, as a second response has just shown."""
         released: tuple[int, ...] = ()
-        for (section, path), page in [*self._open.items()]:
+        for (section, path), (_, page) in [*self._open.items()]:
             if (stays := self._changing.stays(page, path)) is not None:
                 del self._open[section, path]
                 near = self._near(page.host, section)
@@ -208,11 +205,10 @@ class Records(SiteRule[_Group]):
 
     def asks_again(self, page_id: int) -> bool:
         """Return whether a second response would show if a page is a record. True once a place."""
-        place = self._undecided.pop(page_id, None)
-        is_new = place is not None and place not in self._asked
-        if place is not None:
-            self._asked[place] = None
-        return is_new
+        of_page = {place for place, (page, _) in self._open.items() if page == page_id}
+        new = of_page - self._asked.keys()
+        self._asked.update(dict.fromkeys(new))
+        return bool(new)
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths at which records like this page differ."""
