@@ -93,6 +93,16 @@ def test_a_claim_that_ends_names_the_pages_that_are_known(caplog, reporter, pair
     assert [each.levelno for each in caplog.records] == [logging.INFO, logging.WARNING]
 
 
+def test_at_the_end_the_claim_that_covers_most_is_told_of_first(caplog, reporter):
+    host = Host()
+    for place, covered in ("/few/N", 40), ("/most/N", 900), ("/more/N", 400):
+        host.claims[Key(place, SID)] = claim(covered)
+    caplog.set_level(logging.INFO)
+    settings = read_settings(Settings({"NEARDUP_URLS": "skip"}))
+    reports.sum_up(reporter, settings, {"h.test": host})
+    assert re.findall(r"on (\S+);", caplog.text) == ["/most/N", "/more/N", "/few/N"]
+
+
 def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_exact(
     caplog, reporter
 ):

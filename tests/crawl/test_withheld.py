@@ -2,14 +2,19 @@
 
 import itertools
 from types import SimpleNamespace
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 
+from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments import withheld
+from scrapy_neardup.crawl.experiments.links import Links
 from scrapy_neardup.crawl.experiments.skipping import spread
+from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw
 
 
@@ -37,6 +42,20 @@ def test_the_oldest_are_forgotten_and_counted(crawler, monkeypatch):
         requests.withhold(Request(f"http://h/{number}"), None)
     assert list(requests) == ["http://h/2", "http://h/3", "http://h/4"]
     assert requests.forgotten == 2
+
+
+@pytest.mark.parametrize("kind", ["links", "urls"])
+async def test_how_many_were_forgotten_is_counted_at_the_end(kind):
+    crawler, reporter = Crawler(Spider), Mock()
+    settings = read_settings(crawler.settings)
+    part = {
+        "links": Links(crawler, reporter, None, None, None),
+        "urls": UrlClaims(crawler, settings, None, reporter, None),
+    }[kind]
+    await part.close()
+    part._withheld.forgotten = 3
+    await part.close()
+    assert reporter.count.mock_calls == [call(f"{kind}/forgotten", 3)]
 
 
 def test_a_pause_keeps_what_can_be_written(crawler):
