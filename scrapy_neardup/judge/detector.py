@@ -113,9 +113,16 @@ class Detector:
         await self._learn(page, site, verdict, theirs)
         return verdict
 
-    async def learn_response(self, first: Page | Verdict, second: Page | Verdict) -> bool:
-        """Learn from two responses to one request; return whether something new is known.
+    async def learn_response(
+        self,
+        first: Page | Verdict,
+        second: Page | Verdict,
+        release: Callable[[tuple[int, ...]], object] | None = None,
+    ) -> bool:
+        """Learn from two responses to one request; return whether more is known to change.
 
+        `release` gets the ids of dropped pages that are thereby known as records, and must be
+        requested again. It is called before the store is, because a crawl may end meanwhile.
         Pages that weren't judged, or are stored without evidence, are ignored.
         """
         if not (isinstance(first, AnalysedPage) and isinstance(second, AnalysedPage)):
@@ -124,24 +131,17 @@ class Detector:
         if site is None or first.text is None or second.text is None:
             return False
         texts = first.text, second.text
-        if not site.changing.learn_response(first.address.place, first.known, second.known, texts):
-            return False
-        await self._spread(site, [site.changing])
-        return True
-
-    async def release(self, page: Page) -> tuple[int, ...]:
-        """Return the dropped pages of a page's site that a second response has shown as records.
-
-        They must be requested again.
-        """
-        site = self._sites.get(page.known.host) if isinstance(page, AnalysedPage) else None
-        released = site.records.learn_response() if site and "records" in self._learns else ()
-        if site and released:
-            await self._spread(site, [site.records])
-        return released
+        found: list[SiteRule[Any]] = []
+        if site.changing.learn_response(first.address.place, first.known, second.known, texts):
+            found.append(site.changing)
+        if release and "records" in self._learns and (released := site.records.settle()):
+            found.append(site.records)
+            release(released)
+        await self._spread(site, found)
+        return site.changing in found
 
     def asks_again(self, page: AnalysedPage) -> bool:
-        """Return whether a second response would show if a page is a record. True once a place."""
+        """Return whether a second response for a page would show if it is a record."""
         site = self._sites.get(page.known.host)
         return site is not None and site.records.asks_again(page.id)
 

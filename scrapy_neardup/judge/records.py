@@ -42,6 +42,8 @@ _MAX_PLACES: Final = 64
 """Maximum number of DOM paths of a group's pages at which records may differ."""
 _MAX_WORDS: Final = 4096
 """Maximum number of words of a page that are compared with those of another."""
+_ASKED: Final = frozenset([8**n for n in range(8)])
+"""Numbers of pages of an open question at which one is requested a second time."""
 _ENTRY_BYTES: Final = 128
 
 
@@ -145,8 +147,8 @@ class Records(SiteRule[_Group]):
         self._changing = changing
         self._open: BoundedDict[tuple[int, int], tuple[int, Evidence]] = BoundedDict(_MAX_MEMBERS)
         """Sections and DOM paths whose text may or may not change by itself -> the last page."""
-        self._asked: BoundedDict[tuple[int, int], None] = BoundedDict(_MAX_MEMBERS)
-        """Sections and DOM paths for which a request was made twice."""
+        self._asked: BoundedDict[tuple[int, int], int] = BoundedDict(_MAX_MEMBERS)
+        """Number of such pages by section and DOM path, since the question is open."""
 
     def is_shared(self, group: int) -> bool:  # noqa: ARG002
         """Return False: only the next run needs the dropped pages."""
@@ -182,8 +184,11 @@ class Records(SiteRule[_Group]):
                     self._open[section, path] = page.id, ours
         return self._release(ours.host, section, found)
 
-    def learn_response(self) -> tuple[int, ...]:
-        """Return the pages that are records, as a second response has just shown."""
+    def settle(self) -> tuple[int, ...]:
+        """Close the questions that a second response has answered; return pages that are records.
+
+        They were dropped, and must be requested again.
+        """
         released: tuple[int, ...] = ()
         for (section, path), (_, page) in [*self._open.items()]:
             if (stays := self._changing.stays(page, path)) is not None:
@@ -204,11 +209,14 @@ class Records(SiteRule[_Group]):
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
 
     def asks_again(self, page_id: int) -> bool:
-        """Return whether a second response would show if a page is a record. True once a place."""
-        of_page = {place for place, (page, _) in self._open.items() if page == page_id}
-        new = of_page - self._asked.keys()
-        self._asked.update(dict.fromkeys(new))
-        return bool(new)
+        """Return whether a second response for a page would show if it is a record.
+
+        True for the first page of a place. If that got no answer, for later ones, ever less often.
+        """
+        of_page = [place for place, (page, _) in self._open.items() if page == page_id]
+        for place in of_page:
+            self._asked[place] = self._asked.get(place, 0) + 1
+        return any(self._asked[place] in _ASKED for place in of_page)
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths at which records like this page differ."""

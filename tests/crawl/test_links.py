@@ -2,6 +2,7 @@
 
 import re
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 import scrapy
@@ -14,7 +15,8 @@ from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
-from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE
+from scrapy_neardup.crawl.actions import Case
+from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE, Links, _key
 from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.urlclaims import LESSON
 from scrapy_neardup.crawl.experiments.withheld import MetFilter
@@ -44,6 +46,29 @@ def test_where_they_lead_to_nothing_new_a_few_are_asked_for(walk, site):
     assert "released" not in stats
     made = [path for path in site.requests if path.startswith("/2/") and path != "/2/"]
     assert len(made) == stats["checked"] + SAMPLE == 40  # of so few all are needed
+
+
+def test_before_the_end_each_url_pattern_is_tested_until_two_links_lead_to_nothing_new(walk):
+    lists = [f"/t/{each}" for each in range(60)]
+    others = [f"/u/{each}" for each in range(12)]
+    tree = {"/1/": ("start", "/a", *lists, *others), "/a": ("a",)}
+    for each in lists:
+        copies = [f"/copy{each}-{number}" for number in range(3)]
+        tree |= {each: ("start", *copies)} | dict.fromkeys(copies, ("a",))
+    for number, each in enumerate(others):
+        copy, news = f"/{chr(97 + number) * 3}/x", f"/only/{number}"
+        tree |= {each: ("start", copy, news) if number < 4 else ("start", copy), copy: ("a",)}
+        tree[news] = (news,)
+    assert {f"/only/{each}" for each in range(4)} <= {*walk(tree, "/1/").notes}
+
+
+def test_links_that_no_request_was_spent_on_do_not_count_as_sampled():
+    links = Links(Mock(), Mock(), Mock(spend=Mock(return_value=False)), None, None)
+    case = Case(_key("h.test", "/"), "http://h.test/1", set(), set(), False, False, False)
+    case.found = {url: scrapy.Request(url) for url in ("http://h.test/a/1", "http://h.test/b/1")}
+    links.done(case)
+    assert len(links._withheld) == 2
+    assert not links._asked
 
 
 def test_the_callback_of_a_dropped_page_whose_links_are_met_never_runs(walk):
@@ -242,7 +267,7 @@ def test_a_link_with_parameters_that_no_sample_had_is_asked_whatever_is_known(wa
     tree |= {f"/list/{number}": ("list", "/week?of=1"), "/week?of=1": ("one", "/week?of=2")}
     tree["/week?of=2"] = ("two",)
     paths = [f"/list/{each}" for each in range(number + 1)]
-    outcome = walk(tree, "/real", *paths, NEARDUP_EXPERIMENTS=0.5)
+    outcome = walk(tree, "/real", *paths, NEARDUP_EXPERIMENTS=1)
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     assert {"/week?of=1", "/week?of=2"} <= set(outcome.notes)
 

@@ -294,52 +294,6 @@ def rotating(number):
     return answer
 
 
-def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
-    others = pages(site, "jobs", 12)
-    job = f"<h1>Cook</h1><p>{{}}</p><p>{text('cook', words=120)}</p>"
-    cities = ["Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
-    jobs = {f"/jobs/9{n}": page(job.format(city), title="Job") for n, city in enumerate(cities)}
-    site.routes |= jobs
-    outcome = crawl(Visit, *others, *jobs, settings=ONE_BY_ONE)
-    assert outcome.counted()["records/requested-again"] > 0
-    assert set(outcome.notes) == {*others, *jobs}
-
-
-@pytest.mark.parametrize("after", [0, 8], ids=["at the end", "before other pages"])
-def test_records_need_no_more_drops_once_a_second_response_shows_them(crawl, site, after):
-    others, rest = pages(site, "jobs", 12), pages(site, "rest", after)
-    job = f"<h1>Cook</h1><em>{{}}</em><p>{text('cook', words=120)}</p>"
-    cities = ["Berlin", "Oslo", "Lima", "Quito", "Delhi"]
-    jobs = {f"/jobs/9{n}": page(job.format(city), title="Job") for n, city in enumerate(cities)}
-    site.routes |= jobs
-    outcome = crawl(Visit, *others, *jobs, *rest, settings=ONE_BY_ONE)
-    assert set(outcome.notes) == {*others, *jobs, *rest}
-    assert outcome.reason == "finished"
-
-
-def test_records_are_told_apart_though_each_month_has_its_own_folder(crawl, site):
-    others = [path for month in ("may", "june") for path in pages(site, f"events/{month}", 12)]
-    event = f"<h1>Choir</h1><p>{{}}</p><p>{text('choir', words=120)}</p>"
-    halls = ["Library", "School", "Church", "Cellar", "Castle", "Barn", "Mill", "Tower"]
-    events = {
-        f"/events/{'june' if number else 'may'}/9{number}": page(event.format(hall), title="Choir")
-        for number, hall in enumerate(halls)
-    }
-    site.routes |= events
-    outcome = crawl(Visit, *others, *events, settings=ONE_BY_ONE)
-    assert set(outcome.notes) == {*others, *events}
-
-
-def test_copies_of_a_record_are_not_requested_again_with_the_other_records(crawl, site):
-    others = pages(site, "jobs", 12)
-    job = f"<h1>Cook</h1><p>{{}}</p><p>{text('cook', words=120)}</p>"
-    cities = ["Berlin"] * 6 + ["Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern"]
-    jobs = {f"/jobs/9{n}": page(job.format(city), title="Job") for n, city in enumerate(cities)}
-    site.routes |= jobs
-    outcome = crawl(Visit, *others, *jobs, settings=ONE_BY_ONE)
-    assert set(outcome.notes) == {*others, *jobs}.difference([*jobs][1:6])
-
-
 def test_of_a_redirected_page_the_last_request_is_made_twice(crawl, site):
     paths = pages(site)
     for path in paths:

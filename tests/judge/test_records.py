@@ -180,9 +180,9 @@ def test_texts_that_come_again_before_the_second_response_are_no_records(again, 
     site.folders.used(kept.known.folder).place = 1
     for page in read[1:]:
         assert site.records.learn_drop(page, NOTHING, kept.id, kept.known) == ()
-    assert site.records.learn_response() == ()
+    assert site.records.settle() == ()
     site.changing.learn_response(1, kept.known, kept.known, (kept.text, kept.text))
-    assert site.records.learn_response() == released
+    assert site.records.settle() == released
 
 
 NAMES = [

@@ -86,6 +86,8 @@ class ToyStore(ListStore):
     async def exchange(self, topic, member, value):
         if self.ways.get("lie") == "exchange":
             return [None, "text", b"[" * 100_000]
+        if "slow" in self.ways:
+            await asyncio.sleep(0.01)
         return await super().exchange(topic, member, value)
 
 

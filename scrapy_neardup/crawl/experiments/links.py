@@ -58,6 +58,8 @@ _LATER: Final = ""
 """In place of the URL of a dropped page: the request is for a dropped page that wasn't asked."""
 _WRITTEN: Final = ""
 """In place of the pattern of links: addresses that aren't in an ``a`` or ``area``."""
+_COMPARED: Final = 1_024
+"""Maximum number of links among which those sampled least are looked for; evenly spread."""
 _MAX_FOLDERS: Final = 4_096
 _MAX_KINDS: Final = 65_536
 
@@ -193,9 +195,8 @@ class Links(Withholding[tuple[Key, str]]):
             place, part = case.key
             request.meta[SAMPLE_KEY] = [part.what, place, case.url, case.leads]
             self._withheld.withhold(request, (case.key, case.url))
-        for url in self._least_asked(new, SAMPLE):
-            if self._own.spend("links", most=SHARE) or case.is_due:
-                self._withheld.make([url])
+        spent = sum([self._own.spend("links", most=SHARE) for _ in new[:SAMPLE]])
+        self._withheld.make(self._least_asked(new, SAMPLE if case.is_due else spent))
         self._reporter.count("links/remembered", len(found))
 
     def _links(self, links: Iterable[str], response: Response) -> list[str]:
@@ -216,9 +217,9 @@ class Links(Withholding[tuple[Key, str]]):
     def _least_asked(self, urls: Collection[str], number: int) -> list[str]:
         """Return `number` of some links, each time one whose `_kinds` were sampled least.
 
-        So the one link to a list's shorter form is found among many links.
+        So the one link to a list's shorter form is found among many links. O(`number`).
         """
-        rest = [(*_kinds(url), draw(url), url) for url in urls]
+        rest = [(*_kinds(url), draw(url), url) for url in spread([*urls], _COMPARED)]
         found, asked = [], self._asked
         for _ in range(min(number, len(rest))):
             least = min(rest, key=lambda each: (*[asked.get(at, 0) for at in each[:3]], each[3]))
@@ -252,6 +253,7 @@ class Links(Withholding[tuple[Key, str]]):
         if not is_variant:  # claims about URLs know more about a variant
             for each in (key, _general(key)):
                 ended += self._claims.note(each, (sample, page), speaks_for=False)
+            self._asked[_kinds(sample)[2]] = 0
         released = self._make_those(page)
         followed = f"{released} more requests of that page are made"
         if any(change.key == key for change in ended):
@@ -313,8 +315,10 @@ class Links(Withholding[tuple[Key, str]]):
             half <<= self._unanswered
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
+            rare = [url for url in urls if self._asked.get(_kinds(url)[2], 0) < LENT]
+            half = max(half, len({_kinds(url)[2] for url in rare}))
             choose = spread if self._unanswered else self._least_asked
-            made += self._withheld.make(choose(finishing or urls, half))
+            made += self._withheld.make(choose(finishing or rare or urls, half))
             if not urls:
                 asked += self._withheld.make(spread(later[key], ceil(half / SAMPLE)))
         self._unanswered = self._unanswered + 1 if made + asked else 0

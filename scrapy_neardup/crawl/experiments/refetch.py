@@ -40,8 +40,10 @@ LATER: Final = 3
 """Number of judged pages between the two requests."""
 SHARE: Final = 0.5
 """Share of the budget that these requests may spend."""
+TRIES: Final = 2
 
 _MAX_PLACES: Final = 4_096
+_MAX_UNDECIDED: Final = 64
 
 
 class Due:
@@ -103,6 +105,8 @@ class First(NamedTuple):
     response: Response
     page: Page
     may_be_record: bool = False
+    tries: int = TRIES
+    """Number of times that the second request may be made at the end, while none is answered."""
 
 
 class Refetches:
@@ -120,6 +124,8 @@ class Refetches:
         self._reader, self._detector = reader, detector
         self._due = Due()
         self._waiting: deque[tuple[int, First]] = deque()
+        self._undecided: BoundedDict[int, First] = BoundedDict(_MAX_UNDECIDED)
+        """Pages that may be records, by their ids, until a second response has come."""
         self._judged = 0
         self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
         """Whether the crawl has requested a page again; each response may continue the last."""
@@ -150,36 +156,42 @@ class Refetches:
             left = self._own.left("refetched", most=SHARE) - len(self._waiting)
             is_known = bool(self._detector.changing(page))
             is_due = self._due.includes(page, left, is_known=is_known)
-            may_be_record = left > 0 and self._detector.asks_again(page)
+            may_be_record = self._detector.asks_again(page)
             if is_due or may_be_record:
                 first = First(request, response, page, may_be_record)
                 self._waiting.append((self._judged + LATER, first))
+                if may_be_record:
+                    self._undecided[page.id] = first
 
     def idle(self) -> bool:
-        """Make the requests that still wait at the end and may show records; return if any do."""
-        waiting = [each for _, each in self._waiting if each.may_be_record and self._may_ask(each)]
+        """Make the requests that may show records and got no answer yet; return if any do."""
         self._waiting.clear()
-        for first in waiting:
+        left = [each for each in self._undecided.values() if each.tries and self._may_ask(each)]
+        for first in left:
+            self._undecided[first.page.id] = first._replace(tries=first.tries - 1)
             self._own.make(again(first.request), partial(self.learn, first))
-        return bool(waiting)
+        return bool(left)
 
     def _may_ask(self, first: First) -> bool:
-        goes_on = self._again.get(first.page.id)
-        return not goes_on and self._own.spend("refetched", most=SHARE)
+        if self._again.get(first.page.id):
+            return False
+        if first.may_be_record:  # besides the budget: what was dropped may be lost
+            return self._own.count("records")
+        return self._own.spend("refetched", most=SHARE)
 
     async def learn(self, first: First, response: Response) -> None:
         """Learn from the second response to a request."""
         before = first.response
         if (response.status, response.url) != (before.status, before.url):
             return
+        self._undecided.pop(first.page.id, None)
         page: Page | Verdict = first.page
         if not _are_identical(before, response):
             visit = Visit(first.page.id)
             page = self._reader.page(visit, first.request, response)
             if isinstance(first.page, AnalysedPage):
                 self._due.differs(first.page)
-        await self._detector.learn_response(first.page, page)
-        self._release(await self._detector.release(first.page))
+        await self._detector.learn_response(first.page, page, self._release)
         changing = self._detector.changing(first.page)
         both = before.body, response.body
         self._reporter.write(lambda it: it.refetched(before.url, both, changing=changing))
