@@ -36,7 +36,7 @@ _MAX_PLACES: Final = 4_096
 _ITEM: Final = 1
 """Bit of a page that has yielded an item."""
 
-_KEPT: Final = ("_bits", "_seen", "_apart")
+_KEPT: Final = ("_bits", "_seen", "_apart", "_dropped")
 """Attributes of `Callbacks` that a resumed crawl needs."""
 
 _Place = tuple[str, str]
@@ -157,8 +157,8 @@ class Callbacks:
         """Return the rule by which a `CrawlSpider` made a request."""
         spider = self._spider
         if isinstance(spider, CrawlSpider) and request.callback == spider._callback:  # noqa: SLF001
-            rule: Rule = spider.rules[request.meta["rule"]]
-            return rule
+            rules: dict[Any, Rule] = dict(enumerate(spider._rules))  # noqa: SLF001
+            return rules.get(request.meta.get("rule"))
         return None
 
     def _name(self, request: Request) -> str:

@@ -45,6 +45,10 @@ RECENT_WITHDRAWALS = 4_096
 """Maximum number of remembered withdrawn pages: an answer of the store under way may name one."""
 
 
+_UNSURE = {Reason.TIMEOUT, Reason.STORE_ERROR}
+"""Reasons with which the store may have added the page nevertheless."""
+
+
 class PendingPages:
     """The pending pages of one crawl: at most as many as are in flight.
 
@@ -77,7 +81,7 @@ class PendingPages:
 
     def answered(self, visit: Visit, verdict: Verdict | None) -> None:
         """Note the verdict on a page; None if the store may or may not have added the page."""
-        if verdict is None or verdict.decision is NEW or verdict.reason is Reason.TIMEOUT:
+        if verdict is None or verdict.decision is NEW or verdict.reason in _UNSURE:
             visit.pending = self._added(visit)
         elif verdict.decision is SEEN:
             # Fetched again while it is pending: the response that is done first ends it.

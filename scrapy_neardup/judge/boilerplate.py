@@ -116,19 +116,23 @@ class Counts:
         self._count()
         return True
 
+    @property
+    def counted(self) -> float:
+        """Number of pages without those of the current batch."""
+        return self.pages - len(self._waiting)
+
     def boilerplate(self) -> NDArray[np.uint64]:
         """Return the shingles on half of the counted pages, ascending."""
-        pages = self.pages - len(self._waiting)
-        if pages < MIN_PAGES:
+        if self.counted < MIN_PAGES:
             return _NOTHING
-        return self.shingles[self.counts >= max(SHARE * pages, MIN_PAGES - 1)]
+        return self.shingles[self.counts >= max(SHARE * self.counted, MIN_PAGES - 1)]
 
     def merged(self, others: Iterable[Counts]) -> Counts:
         """Return the counts of this and `others` together."""
         total = Counts()
         self._count_first()
         parts = [self, *others]
-        total.pages = sum(part.pages for part in parts)
+        total.pages = sum(part.counted for part in parts)
         total._sum(
             np.concatenate([part.shingles for part in parts]),
             np.concatenate([part.counts for part in parts]),
@@ -141,8 +145,7 @@ class Counts:
             return [self.pages, *[each.tolist() for each in self._arrays]]
         self._count_first()
         kept = self.counts > 1
-        pages = self.pages - len(self._waiting)
-        return [pages, self.shingles[kept].tolist(), self.counts[kept].tolist()]
+        return [self.counted, self.shingles[kept].tolist(), self.counts[kept].tolist()]
 
     @classmethod
     def load(cls, dump: list[Any]) -> Self:

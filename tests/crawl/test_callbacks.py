@@ -106,6 +106,21 @@ def test_a_rule_has_the_callback_that_it_names():
     assert named(RULES._callback, RULES, meta={"rule": 0}) == named(RULES.item, RULES)
 
 
+class ByMadeRules(ByRules):
+    """Its rules can be read once; Scrapy keeps what it has read."""
+
+    rules = (rule for rule in ByRules.rules)
+
+
+@pytest.mark.parametrize("spider", [ByRules, ByMadeRules])
+def test_the_rules_of_a_spider_are_those_that_scrapy_has_read(spider):
+    crawled = spider()
+    crawled.rules = ()
+    assert named(crawled._callback, crawled, meta={"rule": 0}) == named(crawled.item, crawled)
+    for meta in ({}, {"rule": 7}):  # such as a request of the spider itself
+        assert "_callback" in named(crawled._callback, crawled, meta=meta)
+
+
 def test_rules_of_one_callback_are_told_apart_by_their_arguments():
     names = [named(RULES._callback, RULES, meta={"rule": rule}) for rule in range(3)]
     assert len(set(names)) == 3

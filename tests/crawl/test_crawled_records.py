@@ -81,6 +81,15 @@ def test_without_experiments_no_request_is_made_for_records(crawl, site):
     assert "experiments/records" not in outcome.counted()
 
 
+def test_records_that_were_dropped_before_a_pause_are_requested_again(crawl, site, tmp_path):
+    paths, shown = others(site), jobs(site, *CITIES)
+    settings = ONE_BY_ONE | {"JOBDIR": str(tmp_path / "job"), "NEARDUP_HASH_KEY": "public"}
+    first = crawl(Visit, *paths, *shown[:4], settings=settings)
+    assert set(first.notes) == {*paths, shown[0]}
+    second = crawl(Visit, *shown[4:], settings=settings)
+    assert set(second.notes) == {*shown[1:]}
+
+
 def test_records_are_told_apart_though_each_month_has_its_own_folder(crawl, site):
     shown = [path for month in ("may", "june") for path in others(site, f"events/{month}")]
     event = f"<h1>Choir</h1><p>{{}}</p><p>{text('choir', words=120)}</p>"

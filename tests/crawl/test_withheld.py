@@ -65,7 +65,7 @@ def test_a_pause_keeps_what_can_be_written(crawler):
     requests.withhold(Request("http://h/c", meta={"lock": open}), ("why",))
     requests.withhold(Request("http://h/d", meta={"lock": (each for each in "ab")}), ("why",))
     requests.withhold(Request("http://h/e", cb_kwargs={"tree": DEEP}), ("why",))
-    again.restore(requests.dump(), crawler.spider)
+    again.restore(requests.dump())
     assert list(again) == ["http://h/a", "http://h/c"]
     request, *rest = again["http://h/a"]
     assert (request.callback, rest) == (crawler.spider.parse, [("why",), True])
@@ -83,7 +83,8 @@ def test_a_pause_in_which_a_callback_was_renamed_costs_its_requests_alone(crawle
     requests, again = WithheldRequests(crawler), WithheldRequests(crawler)
     for path, callback in (("a", spider.parse), ("b", spider.parse_page), ("c", spider.parse)):
         requests.withhold(Request(f"http://h/{path}", callback), "why")
-    again.restore(requests.dump(), Spider("a"))
+    dump, crawler.spider = requests.dump(), Spider("a")
+    again.restore(dump)
     assert list(again) == ["http://h/a", "http://h/c"]
 
 

@@ -62,6 +62,14 @@ def test_counts_of_no_page_are_read_and_impossible_ones_refused():
         Counts.load([-1, *nothing[1:]])
 
 
+@given(pages=st.integers(MIN_PAGES, 4 * MIN_PAGES), others=st.integers(0, 2))
+def test_counts_that_are_merged_call_the_same_boilerplate(pages, others):
+    counts, nothing = Counts(), [Counts() for _ in range(others)]
+    for number in range(pages):
+        counts.add(text(number, MENU if number else ()).shingles)
+        assert {*counts.merged(nothing).boilerplate()} == {*counts.boilerplate()}
+
+
 def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
     assert not rule(grown(MIN_PAGES - 1), "boilerplate").exclude(evidence()).shared
     site = grown()

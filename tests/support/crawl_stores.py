@@ -10,6 +10,7 @@
 ``lie=check``       a verdict that is none; ``lie=match``: one whose match has no URL but a number
 ``lie=exchange``    its notice board holds what no crawler posts
 ``slow``            every verb gives way to the event loop first
+``lose=check``      the answer to a check is lost
 ``recover=N``       the N-th misbehaviour was the last one
 """
 
@@ -68,6 +69,9 @@ class ToyStore(ListStore):
         if self.ways.get("lie") == "check":
             return "new"
         verdict = await super().check_and_add(page, decide)
+        if self.ways.get("lose") == "check" and self.left > 0:
+            self.left -= 1
+            raise StoreUnavailableError(f"{self.uri} is away")
         if self.ways.get("lie") == "match" and verdict.match:
             return replace(verdict, match=replace(verdict.match, url=7))
         return verdict

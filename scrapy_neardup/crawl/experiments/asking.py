@@ -20,7 +20,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests, as_sent
 from scrapy_neardup.crawl.experiments.refetch import Refetches
-from scrapy_neardup.crawl.experiments.withheld import WithheldRequests
+from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, dumped, restored
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Experiments:
         made = [self._refetches.idle(), *[each.idle() for each in self._kept.values()]]
         for state in self._unused.values():
             withheld = WithheldRequests[Any](self._crawler)
-            withheld.restore(state["withheld"], self._crawler.spider)
+            withheld.restore(state["withheld"])
             made.append(withheld.make([*withheld]) > 0)
         self._unused.clear()
         if any(made):
@@ -172,6 +172,7 @@ class Experiments:
             return
         states = self._unused | {name: part.state for name, part in self._kept.items()}
         states["callbacks"] = self._callbacks.state
+        states["dropped"] = dumped(self._dropped.items(), self._crawler.spider)
         try:
             self._file.write_bytes(pickle.dumps(states))
         except (OSError, pickle.PicklingError) as error:
@@ -185,9 +186,10 @@ class Experiments:
             # The file is as trustworthy as Scrapy's own queues beside it.
             states = pickle.loads(self._file.read_bytes())  # noqa: S301
             self._callbacks.state = states.pop("callbacks")
+            self._dropped.update(restored(states.pop("dropped"), self._crawler.spider))
             for name, part in self._kept.items():
                 if name in states:
-                    part.restore(states.pop(name), self._crawler.spider)
+                    part.restore(states.pop(name))
             self._unused = states
         except Exception as error:  # noqa: BLE001  (cut off, or of another version)
             logger.warning("%s can't be read, and is ignored: %r", self._file, error)

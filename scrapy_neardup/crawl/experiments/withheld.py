@@ -66,25 +66,42 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
             made += 1
         return made
 
-    def dump(self) -> list[tuple[Any, ...]]:
-        """Return what a resumed crawl needs, in types that can be pickled.
+    def dump(self) -> Dump:
+        """Return what a resumed crawl needs; see `dumped`."""
+        told = [((why, was_scheduled), each) for each, why, was_scheduled in self.values()]
+        return dumped(told, self._crawler.spider)
 
-        As in Scrapy's queues, a request is left out if its callback isn't a method of the spider,
-        or if it has an object that can't be pickled.
-        """
-        spider, written = self._crawler.spider, []
-        for request, *rest in self.values():
-            with suppress(Exception):  # such as RecursionError for a tag of Beautiful Soup
-                written.append((pickle.dumps(request.to_dict(spider=spider)), *rest))
-        return written
+    def restore(self, dump: Dump) -> None:
+        """Restore the output of `dump`."""
+        for why, request in restored(dump, self._crawler.spider):
+            self[url_of(request)] = Withheld(request, *why)
 
-    def restore(self, dump: list[tuple[Any, ...]], spider: Spider | None) -> None:
-        """Restore the output of `dump`, except for requests that the project can't read now."""
-        for written, why, was_scheduled in dump:
-            with suppress(Exception):  # such as a request whose callback was renamed
-                # The file is as trustworthy as Scrapy's own queues beside it.
-                request = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
-                self[url_of(request)] = Withheld(request, why, was_scheduled)
+
+Dump = list[tuple[Any, bytes]]
+
+
+def dumped(requests: Iterable[tuple[Any, Request]], spider: Spider | None) -> Dump:
+    """Return requests, each after something about it, in types that can be pickled.
+
+    As in Scrapy's queues, a request is left out if its callback isn't a method of the spider,
+    or if it has an object that can't be pickled.
+    """
+    written = []
+    for about, request in requests:
+        with suppress(Exception):  # such as RecursionError for a tag of Beautiful Soup
+            written.append((about, pickle.dumps(request.to_dict(spider=spider))))
+    return written
+
+
+def restored(dump: Dump, spider: Spider | None) -> list[tuple[Any, Request]]:
+    """Return what `dumped` has written, except for requests that the project can't read now."""
+    requests = []
+    for about, written in dump:
+        with suppress(Exception):  # such as a request whose callback was renamed
+            # The file is as trustworthy as Scrapy's own queues beside it.
+            read = request_from_dict(pickle.loads(written), spider=spider)  # noqa: S301
+            requests.append((about, read))
+    return requests
 
 
 class Withholding(Generic[Why]):
@@ -113,9 +130,9 @@ class Withholding(Generic[Why]):
         kept = {name: getattr(self, name) for name in self._kept}
         return kept | {"withheld": self._withheld.dump()}
 
-    def restore(self, state: dict[str, Any], spider: Spider | None) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Continue from the `state` of an earlier run, which may have had other settings."""
-        self._withheld.restore(state["withheld"], spider)
+        self._withheld.restore(state["withheld"])
         for name in self._kept:
             if getattr(self, name) is not None and state.get(name) is not None:
                 setattr(self, name, state[name])
