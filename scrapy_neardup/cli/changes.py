@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
@@ -9,7 +10,7 @@ from itertools import chain
 import click
 
 from scrapy_neardup.cli import flags
-from scrapy_neardup.cli.common import output
+from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import check_rereadable, json_line
 from scrapy_neardup.offline.readers.tables import rows_of
@@ -29,20 +30,27 @@ def changes(given: flags.Given) -> None:
     OLD and NEW are audit files (NEARDUP_AUDIT) or outputs of scan, perhaps compressed with gzip. A
     JSON line is printed for each page that is new, gone or changed, and a summary on standard
     error. If both audits have texts (NEARDUP_AUDIT_TEXT), lines are compared, except those that a
-    crawl found to change with each response; otherwise fingerprints.
+    crawl found to change with each response; otherwise fingerprints, which must have one key
+    (NEARDUP_HASH_KEY, or one store).
 
     \b
     Example:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     check_rereadable(given.old, given.new)
-    changing = _changing(given.old, given.new)
+    changing, schemas = _known(given.old, given.new)
     counts: Counter[str] = Counter()
     by_fingerprint = 0
     with output(given.path) as results:
         for each in crawl_changes(_pages(given.old, changing), _pages(given.new, changing)):
             counts[each.kind] += 1
             by_fingerprint += each.by_fingerprint
+            if each.by_fingerprint and len(schemas) > 1:
+                raise InputError(
+                    f"{escaped(given.old)} and {escaped(given.new)} have fingerprints that can't"
+                    " be compared, because their keys or settings differ. Make both with one hash"
+                    " key, or audits with texts"
+                )
             if each.kind != UNCHANGED:
                 row = {"page": each.page, "change": each.kind, **each.lines}
                 results.buffer.write(json_line(row))
@@ -63,14 +71,17 @@ Changing = dict[str, set[str]]
 """Place -> the DOM paths whose text changes with each response."""
 
 
-def _changing(*audits: str) -> Changing:
-    """Return what two crawls have found to change by itself."""
+def _known(*audits: str) -> tuple[Changing, set[str]]:
+    """Return what changes by itself in two crawls, and the parameters of their fingerprints."""
     found: Changing = {}
+    schemas = set()
     for _, entry in chain.from_iterable(rows_of(path, _WHAT) for path in audits):
+        if schema := entry.get("schema"):
+            schemas.add(json.dumps(schema, sort_keys=True))
         if entry.get("event") == "refetched":
             paths = {f"{path:04x}" for path in entry.get("changing", ()) if isinstance(path, int)}
             found.setdefault(str(entry.get("place")), set()).update(paths)
-    return found
+    return found, schemas
 
 
 def _pages(path: str, changing: Changing) -> Iterator[PageText]:

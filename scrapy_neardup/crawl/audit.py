@@ -28,7 +28,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -174,10 +174,11 @@ def _hex(value: int) -> str:
 _SHOWN_ELSEWHERE = {"NEARDUP_STORE", "NEARDUP_AUDIT"}
 
 
-def about_crawl(crawler: Crawler, uri: str) -> dict[str, Any]:
+def about_crawl(crawler: Crawler, uri: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the versions, the spider, the store, and the ``NEARDUP_*`` settings of a crawl.
 
-    Settings are text in Python's notation; secrets are left out.
+    Settings are text in Python's notation; secrets are left out. `schema` has the parameters of
+    its fingerprints (`Parameters.schema`).
     """
     given = {
         option.setting: crawler.settings[option.setting]
@@ -196,4 +197,5 @@ def about_crawl(crawler: Crawler, uri: str) -> dict[str, Any]:
             for name, value in sorted(given.items())
             if value is not None and name not in _SHOWN_ELSEWHERE
         },
+        "schema": dict(schema),
     }

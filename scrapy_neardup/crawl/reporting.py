@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.audit import AuditFile
     from scrapy_neardup.crawl.pagestate import Visit
+    from scrapy_neardup.judge.parameters import Parameters
 
 logger = logging.getLogger(__name__)
 
@@ -60,13 +61,19 @@ class Reporter:
         )
         self._raised, self._has_judged = 0, False
 
-    def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:
-        """Open the audit file at `path`, and describe the crawl, whose store has this URI."""
-        from scrapy_neardup.crawl.audit import AuditFile, about_crawl  # noqa: PLC0415
+    def open_audit(self, path: str, *, with_text: bool) -> None:
+        """Open the audit file at `path`."""
+        from scrapy_neardup.crawl.audit import AuditFile  # noqa: PLC0415
 
         self._audit = AuditFile(path, with_text=with_text)
-        self.event("begun", **about_crawl(self._crawler, uri))
         self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows them"
+
+    def begun(self, uri: str, parameters: Parameters) -> None:
+        """Describe the crawl in the audit; `uri` is that of its store."""
+        if self._audit is not None:
+            from scrapy_neardup.crawl.audit import about_crawl  # noqa: PLC0415
+
+            self.event("begun", **about_crawl(self._crawler, uri, parameters.schema()))
 
     def close(self) -> None:
         """Log the summary, and close the audit file."""

@@ -94,7 +94,7 @@ class Session:
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
             with_text = self.settings.audit_text
-            self.reporter.open_audit(self.settings.audit, self._uri, with_text=with_text)
+            self.reporter.open_audit(self.settings.audit, with_text=with_text)
         self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
         try:
             await self._store.open()
@@ -105,6 +105,7 @@ class Session:
         key = parameters.hash_key or self._store.key
         self._reader.analyser = Analyser(replace(parameters, hash_key=key))
         self._detector.analyser = self._reader.analyser
+        self.reporter.begun(self._uri, self._reader.analyser.parameters)
         self._is_open = True
         self._progress.start()
         if self._freezes:

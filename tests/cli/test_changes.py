@@ -56,6 +56,15 @@ def test_scans_are_compared_by_fingerprints(call, kind):
     assert "only fingerprints were compared" in result.stderr
 
 
+def test_fingerprints_with_different_keys_are_not_compared(call):
+    for name in ("old", "new"):
+        write_lines(Path("pages.jsonl"), [{"url": "a", "text": "one two three four five six"}])
+        call("scan", "pages.jsonl", "--output", f"{name}.jsonl", "--hash-key", name)
+    message = call("changes", "old.jsonl", "new.jsonl", status=2).stderr
+    assert message.startswith("Error: old.jsonl and new.jsonl have fingerprints that can't be")
+    assert message.count("\n") == 1
+
+
 def test_names_that_are_no_unicode(call):
     for name in ("old", "new"):
         write_lines(Path(name), [{"page": f"{name}\ud800é", "fingerprint": "1"}])

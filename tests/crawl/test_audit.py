@@ -17,6 +17,7 @@ from site_server import page, text
 from scrapy_neardup import __version__
 from scrapy_neardup.crawl import pagestate
 from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, pack_text
+from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.text import Block, Blocks, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
@@ -140,6 +141,7 @@ def test_each_crawl_begins_with_what_there_is_to_say_of_it(crawl, audit, tmp_pat
     assert "secret" not in audit.read_text()
     first, *others = lines(audit)
     assert first.pop("time").startswith("20")
+    assert first.pop("schema")["hash_key"] == key_digest(b"secret")
     assert first == {
         "event": "begun", "version": __version__, "scrapy": scrapy.__version__,
         "bot": "scrapybot", "spider": "visit", "store": f"sqlite:{tmp_path}/pages.sqlite",
