@@ -74,3 +74,14 @@ def test_a_file_that_cannot_be_read_is_ignored_with_a_word(crawl, site, tmp_path
     outcome = crawl(Listener, *paths, settings=UNCHECKED | {"JOBDIR": str(tmp_path)})
     assert any("neardup.claims can't be read" in line for line in outcome.logged("WARNING"))
     assert counted(outcome)["skipped"] == 5
+
+
+def test_a_file_that_cannot_be_written_leaves_the_one_before_it(crawl, site, tmp_path):
+    settings, paths = UNCHECKED | {"JOBDIR": str(tmp_path)}, show(site, *variants(range(40)))
+    crawl(Listener, *paths, settings=settings | {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 15})
+    file = tmp_path / "neardup.claims"
+    before = file.read_bytes()
+    file.with_suffix(".part").mkdir()  # as if there were no room
+    outcome = crawl(Listener, settings=settings)
+    assert any("Claims can't be kept" in line for line in outcome.logged("WARNING"))
+    assert file.read_bytes() == before

@@ -12,8 +12,10 @@ from audits import events
 from crawl_middlewares import OfCrawler
 from crawl_spiders import Starts, Visit
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
+from scrapy.statscollectors import MemoryStatsCollector
 from site_server import Answer, page, text
 
 from scrapy_neardup.cli.report import write_report
@@ -187,6 +189,21 @@ async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error
     [record] = [each for each in caplog.records if "ownrequests" in each.name]
     assert record.levelname == level
     assert record.getMessage().startswith("http://h.test/ can't be requested as an experiment: ")
+
+
+@pytest.mark.parametrize("learn", [[], ["boilerplate", "titles"]])
+def test_where_nothing_is_learnt_from_second_responses_none_is_asked_for(crawl, site, learn):
+    outcome = crawl(Visit, *pages(site), settings=ONE_BY_ONE | {"NEARDUP_LEARN": learn})
+    assert asked(outcome) == 0
+
+
+@pytest.mark.parametrize("stat", ["downloader/request_count", "scheduler/dequeued"])
+def test_the_budget_grows_with_the_requests_whoever_counts_them(stat):
+    crawler = Crawler(Visit)
+    crawler.stats = MemoryStatsCollector(crawler)
+    crawler.stats.set_value(stat, 2_000)
+    own = OwnRequests(crawler, 0.02)
+    assert own.left("refetched", most=SHARE) == SHARE * 0.02 * 2_000 > SHARE * HANDFUL
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():

@@ -265,6 +265,26 @@ def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
     assert not {*asked} & {*skipped}
 
 
+async def test_a_page_from_which_nothing_can_be_learnt_does_not_take_others_along():
+    settings = read_settings(Crawler(Visit, SKIP).settings)
+    claims, learnt = UrlClaims(Crawler(Visit, SKIP), settings, None, Mock(), None), []
+
+    def take_in(judged, _):
+        if judged.parts.url.endswith("2"):
+            raise ValueError("a page like no other")
+        learnt.append(judged.parts.url[-1])
+
+    claims._take_in = take_in
+    for end in (claims._learn, claims.idle):
+        claims._judged = [Mock(parts=at(f"/p/{number}")) for number in range(4)]
+        claims._hosts.met(at("/").host)
+        if (waits := end()) is not False:
+            await waits
+    assert learnt == ["0", "1", "3"] * 2
+    failed = [called.args[0] for called in claims._reporter.failed.mock_calls]
+    assert failed == [at("/p/2").url] * 2
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_dropped_page_that_leads_on_ends_the_claims_that_cover_it(alone):
     """Unless most of its other links are known."""

@@ -77,8 +77,9 @@ class Experiments:
         refetches = Refetches(own, reporter, reader, detector, release)
         self._refetches = refetches
         self._parts: list[Refetches | Probe | UrlClaims | Links] = []
-        if settings.parameters.min_resemblance:  # else nothing says which text changes
-            self._parts.append(refetches)
+        given = settings.parameters
+        if given.min_resemblance and {"changing", "records"}.intersection(given.learn):
+            self._parts.append(refetches)  # else second responses show nothing
         self.urls: UrlClaims | None = None
         self.links: Links | None = None
         if settings.probe:
@@ -174,9 +175,11 @@ class Experiments:
         states["callbacks"] = self._callbacks.state
         states["dropped"] = dumped(self._dropped.items(), self._crawler.spider)
         try:
-            self._file.write_bytes(pickle.dumps(states))
-        except (OSError, pickle.PicklingError) as error:
-            logger.warning("Claims can't be kept for a resumed crawl: %s", error)
+            written = self._file.with_suffix(".part")
+            written.write_bytes(pickle.dumps(states))
+            written.replace(self._file)
+        except Exception as error:  # noqa: BLE001  (whatever pickle raises)
+            logger.warning("Claims can't be kept for a resumed crawl: %r", error)
 
     def _resume(self) -> None:
         """Read what `close` has written."""

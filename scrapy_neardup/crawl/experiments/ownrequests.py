@@ -74,7 +74,8 @@ class OwnRequests:
 
     def left(self, kind: str, *, most: float) -> float:
         """Return how many requests of a kind may be made, of the share `most` of the budget."""
-        requests = self._stats.get_value("downloader/request_count", 0)
+        get = self._stats.get_value
+        requests = get("downloader/request_count", get("scheduler/dequeued", 0))
         allowed = max(HANDFUL, self._share * requests) if self._share else 0
         return min(most * allowed - self._spent[kind], allowed - self._spent.total())
 

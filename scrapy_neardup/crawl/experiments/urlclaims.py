@@ -118,11 +118,11 @@ class UrlClaims(Withholding[Known]):
     async def _learn(self) -> None:
         """Learn from the pages that were judged since the last time."""
         pages, self._judged = self._judged, []
-        try:
-            for judged in pages:
+        for judged in pages:
+            try:
                 await self._learn_from(judged)
-        except Exception as error:  # noqa: BLE001  (see above)
-            self._reporter.failed(pages[-1].parts.url, error)
+            except Exception as error:  # noqa: BLE001  (see above)
+                self._reporter.failed(judged.parts.url, error)
 
     async def _learn_from(self, judged: Judged) -> None:
         name = judged.parts.host
@@ -218,7 +218,10 @@ class UrlClaims(Withholding[Known]):
         """
         pages, self._judged = self._judged, []
         for judged in pages:
-            self._take_in(judged, judged.shown)
+            try:
+                self._take_in(judged, judged.shown)
+            except Exception as error:  # noqa: BLE001  (the crawl goes on)
+                self._reporter.failed(judged.parts.url, error)
         return False
 
     # Pauses, and other crawlers

@@ -156,21 +156,24 @@ class Namespace(base.Store):
             return await counts(self._calls.client, self.homes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and read those of all members; see `Store.exchange`."""
+        """Post a value and read those of all members; see `Store.exchange`. Three round trips."""
         make, quoted = self._calls.make, quote(topic, safe="", errors="surrogatepass")
         name = self._named(f"notices:{quoted}")
         board = self._named("notices")  # when each topic was posted to
         if value is not None:
             mine = member.encode("utf-8", "surrogatepass")
-            await make(("HSET", name, mine, value))
-            await make(("EXPIRE", name, _DAY))
-            await make(("ZADD", board, time.time(), name))
-            for other in await make(("ZRANGE", board, 0, -MAX_TOPICS - 1)):
-                await make(("UNLINK", other))
-                await make(("ZREM", board, other))
-            others = [each for each in await make(("HKEYS", name)) if each != mine]
-            if gone := others[: 1 - base.MAX_MEMBERS]:
-                await make(("HDEL", name, *gone))
+            _, _, oldest, members = await asyncio.gather(
+                make(("HSET", name, mine, value)),
+                make(("ZADD", board, time.time(), name)),
+                make(("ZRANGE", board, 0, -MAX_TOPICS - 1)),
+                make(("HKEYS", name)),
+            )
+            ends: list[Words] = [("EXPIRE", name, _DAY)]
+            for other in oldest:
+                ends += [("UNLINK", other), ("ZREM", board, other)]
+            if gone := [each for each in members if each != mine][: 1 - base.MAX_MEMBERS]:
+                ends.append(("HDEL", name, *gone))
+            await asyncio.gather(*map(make, ends))
         return list(await make(("HVALS", name)))
 
     def _named(self, name: str) -> str:
