@@ -8,7 +8,6 @@ processed in time (`crawl.pending`), or to test whether it yields an item (`craw
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
@@ -21,7 +20,6 @@ from scrapy_neardup.verdict import SEEN, UNJUDGED, Verdict
 if TYPE_CHECKING:
     from scrapy import Request, Spider
 
-    from scrapy_neardup.claims.claimbook import Key
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.groups import GroupBudget
 
@@ -44,26 +42,6 @@ LOOK_KEY = "_neardup_look"
 
 PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
-
-
-@dataclass(slots=True)
-class Case:
-    """A dropped page whose callback runs, and the new requests that it yields."""
-
-    key: Key
-    """The claim about its folder."""
-    url: str
-    names: set[str]
-    """The names of parameters of its new links."""
-    patterns: set[tuple[Key, str, str]]
-    """The patterns of its new links, each with the claim and the callback."""
-    leads: bool
-    """Whether half of its links are new; then it isn't a copy of a page with known links."""
-    is_drawn: bool
-    """Whether the page was drawn from those that aren't asked."""
-    is_due: bool
-    """Whether it was requested again for its links; two of them are then made in any case."""
-    found: dict[str, Request] = field(default_factory=dict)
 
 
 class Actions:

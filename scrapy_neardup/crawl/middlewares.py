@@ -20,7 +20,6 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy_neardup.crawl.compat import is_asyncio_available
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.catalogue import DROP
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -150,7 +149,7 @@ class NearDuplicateSpiderMiddleware(Component):
         if session is None or (visit := session.judged(response)) is None:
             return
         session.reporter.page(response, visit)
-        if visit.action == DROP and visit.case is None:
+        if visit.is_dropped:
             raise NearDuplicatePage(response, visit.verdict)
 
     def process_spider_output(

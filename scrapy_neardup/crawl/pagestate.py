@@ -12,13 +12,15 @@ from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Final
 
 from scrapy_neardup.crawl.actions import KEEP
+from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.text import link_targets
 from scrapy_neardup.verdict import UNJUDGED, Reason, Verdict
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
+    from scrapy import Request
 
-    from scrapy_neardup.crawl.actions import Case
+    from scrapy_neardup.claims.claimbook import Key
     from scrapy_neardup.text import Content
 
 
@@ -76,6 +78,26 @@ class Ending(Enum):
 _NOT_YET: Final = Verdict(decision=UNJUDGED, reason=Reason.ERROR, page_id=0)
 
 
+@dataclass(slots=True)
+class Case:
+    """A dropped page whose callback runs, and the new requests that it yields."""
+
+    key: Key
+    """The claim about its folder."""
+    url: str
+    names: set[str]
+    """The names of parameters of its new links."""
+    patterns: set[tuple[Key, str, str]]
+    """The patterns of its new links, each with the claim and the callback."""
+    leads: bool
+    """Whether half of its links are new; then it isn't a copy of a page with known links."""
+    is_drawn: bool
+    """Whether the page was drawn from those that aren't asked."""
+    is_due: bool
+    """Whether it was requested again for its links; two of them are then made in any case."""
+    found: dict[str, Request] = field(default_factory=dict)
+
+
 @dataclass(slots=True, eq=False)
 class Visit:
     """A page of the crawl, from its response until its callback is done."""
@@ -97,7 +119,7 @@ class Visit:
     """The case about its links, if it is dropped and its callback runs nevertheless."""
     pending: PendingPage | None = None
     """The page as the store has added it, to be confirmed or withdrawn."""
-    asked: int = 0
+    withdrawals: int = 0
     """Number of pages that were withdrawn before the store's last call for it."""
     answered: asyncio.Event | None = None
     """Set when the store has answered; None while no page waits for that."""
@@ -116,6 +138,11 @@ class Visit:
         if self._links is None:
             self._links = set() if self.root is None else link_targets(self.root, url)
         return self._links
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether no callback gets the page."""
+        return self.action == DROP and self.case is None
 
     @property
     def waits(self) -> bool:

@@ -76,7 +76,7 @@ class PendingPages:
             assert own.forgetting is not None  # noqa: S101  (for the type checker)
             await asyncio.wait([own.forgetting])  # it might withdraw the entry that is stored now
             await self._answer(visit.page_id)
-        visit.asked = self._withdrawals
+        visit.withdrawals = self._withdrawals
         self._asking[visit.page_id] = visit
 
     def answered(self, visit: Visit, verdict: Verdict | None) -> None:
@@ -177,7 +177,7 @@ class PendingPages:
     def _was_withdrawn_since(self, visit: Visit, page_id: int) -> PendingPage | None:
         """Return the withdrawn page that was named as a match, if it was withdrawn since."""
         gone = self._withdrawn.get(page_id)
-        return gone if gone is not None and gone.withdrawal > visit.asked else None
+        return gone if gone is not None and gone.withdrawal > visit.withdrawals else None
 
     def _confirm_processed(self) -> None:
         if self._confirming is not None:
@@ -236,7 +236,7 @@ class PendingPages:
 
     async def _report_orphans(self, page: PendingPage, matched: int) -> None:
         # Pages whose answers are under way aren't dropped, and are counted when these arrive.
-        for visit in [v for v in self._asking.values() if v.asked < page.withdrawal]:
+        for visit in [v for v in self._asking.values() if v.withdrawals < page.withdrawal]:
             if self._asking.get(visit.page_id) is visit:  # it wasn't answered with the others
                 await visit.answer()
         if (orphaned := matched - page.not_dropped) > 0:

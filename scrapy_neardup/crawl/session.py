@@ -191,7 +191,7 @@ class Session:
             await self._outcome(visit, request, page, earlier)
             self.pending.repeated(visit)
         await self.experiments.judged(visit, request, response, page)
-        if visit.action == DROP and visit.case is None:
+        if visit.is_dropped:
             await self._actions.dropped(request, visit.page_id)
         visit.priority = self._actions.priority(visit.action, visit.verdict)
         if visit.verdict.decision is not DUPLICATE:

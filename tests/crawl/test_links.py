@@ -15,11 +15,11 @@ from scrapy.statscollectors import MemoryStatsCollector
 from site_server import EMPTY, Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
-from scrapy_neardup.crawl.actions import Case
 from scrapy_neardup.crawl.experiments.links import EVERY, SAMPLE, Links, _key
 from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.urlclaims import LESSON
 from scrapy_neardup.crawl.experiments.withheld import MetFilter
+from scrapy_neardup.crawl.pagestate import Case
 
 
 def counted(outcome):

@@ -21,9 +21,10 @@ from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, generalized
-from scrapy_neardup.crawl.actions import LOOK_KEY, Case
+from scrapy_neardup.crawl.actions import LOOK_KEY
 from scrapy_neardup.crawl.experiments.ownrequests import as_sent
 from scrapy_neardup.crawl.experiments.withheld import MetFilter, Withholding, draw, spread, url_of
+from scrapy_neardup.crawl.pagestate import Case
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS
 from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact

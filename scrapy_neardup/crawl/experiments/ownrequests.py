@@ -64,10 +64,10 @@ class OwnRequests:
         if self.left(kind, most=most) <= 0:
             return False
         self._spent[kind] += 1
-        return self.count(kind)
+        return self.spend_besides(kind)
 
-    def count(self, kind: str, number: int = 1) -> bool:
-        """Whether there are experiments at all; if so, count some outside of the budget."""
+    def spend_besides(self, kind: str, number: int = 1) -> bool:
+        """Whether requests of a kind may be made besides the budget; they are counted as made."""
         if self._share:
             self._stats.inc_value(f"neardup/experiments/{kind}", number)
         return self._share > 0

@@ -175,8 +175,8 @@ class Refetches:
     def _may_ask(self, first: First) -> bool:
         if self._again.get(first.page.id):
             return False
-        if first.may_be_record:  # besides the budget: what was dropped may be lost
-            return self._own.count("records")
+        if first.may_be_record:
+            return self._own.spend_besides("records")
         return self._own.spend("refetched", most=SHARE)
 
     async def learn(self, first: First, response: Response) -> None:
