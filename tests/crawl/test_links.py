@@ -62,6 +62,13 @@ def test_before_the_end_each_url_pattern_is_tested_until_two_links_lead_to_nothi
     assert {f"/only/{each}" for each in range(4)} <= {*walk(tree, "/1/").notes}
 
 
+def test_the_log_says_how_many_links_were_not_followed(walk, site):
+    outcome = walk(editions(ENOUGH + 30, unique=False), "/1/", "/2/")
+    made = sum(path.startswith("/2/") for path in site.requests) - 1
+    [told] = [line for line in outcome.logged("INFO") if "weren't followed" in line]
+    assert f"/: {ENOUGH + 30 - made} links of dropped pages weren't followed; tests" in told
+
+
 def test_links_that_no_request_was_spent_on_do_not_count_as_sampled():
     links = Links(Mock(), Mock(), Mock(spend=Mock(return_value=False)), None, None)
     case = Case(_key("h.test", "/"), "http://h.test/1", set(), set(), False, False, False)
@@ -235,6 +242,8 @@ def test_once_it_is_confirmed_one_page_of_twenty_is_asked(walk):
     outcome = walk(lists(number), "/real", *paths, NEARDUP_EXPERIMENTS=1)
     asked = counted(outcome)["asked"]
     assert ENOUGH <= asked < ENOUGH + 5  # of each page one link, and the rest before the end
+    [told] = [line for line in outcome.logged("INFO") if "weren't tested" in line]
+    assert f"/list/: {number - 1 - asked} dropped pages weren't tested; tests in a row" in told
     assert any("lead to nothing new: from now on" in line for line in outcome.logged("INFO"))
     [line] = [line for line in outcome.logged("INFO") if "weren't tested" in line]
     assert re.search(r"/list/: \d+ dropped pages weren.t tested; tests in a row", line)

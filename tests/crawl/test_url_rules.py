@@ -27,6 +27,7 @@ from site_server import Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 from scrapy_neardup.crawl.crawlsettings import read_settings
+from scrapy_neardup.crawl.experiments.skipping import _may_be_withheld
 from scrapy_neardup.crawl.experiments.urlclaims import LESSON, UrlClaims
 
 
@@ -263,6 +264,15 @@ def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
     skipped = told(outcome)[1]
     assert "/p/1?sid=plain" in skipped
     assert not {*asked} & {*skipped}
+
+
+@pytest.mark.parametrize(("meta", "may_be"), [
+    ({}, True), ({"depth": 2}, True), ({"is_start_request": True, "depth": 2}, True),
+    ({"is_start_request": True}, False), ({"is_start_request": True, "depth": 0}, False),
+])  # fmt: skip
+def test_start_requests_are_not_withheld_but_copies_of_their_meta_are(meta, may_be):
+    request = scrapy.Request("http://h.test/", meta=meta)
+    assert _may_be_withheld(request) == may_be
 
 
 async def test_a_page_from_which_nothing_can_be_learnt_does_not_take_others_along():
