@@ -34,7 +34,7 @@ MAX_EXAMPLE: Final = 240
 """Maximum characters of a URL that is kept as an example."""
 
 Pair = tuple[str, str]
-"""The URLs of two pages."""
+"""The URLs of two fetched pages; the second is ``""`` if it isn't known."""
 
 
 class State(StrEnum):
@@ -113,7 +113,8 @@ class Claim:
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
         """Note that a page supports the claim; return whether the claim begins."""
         self.row += 1
-        self.example = self.example or shortened(pair)
+        if self.example is None and pair[1]:
+            self.example = shortened(pair)
         if self.is_in_force:
             self.checks += 1
             return False

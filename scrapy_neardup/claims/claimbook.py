@@ -74,7 +74,7 @@ def places(part: Part, without: Parts) -> Iterator[str]:
 
 
 class ClaimBook(BoundedDict[Key, Claim]):
-    """The claims about one host by their keys."""
+    """Claims by their keys; the keys don't say which host a claim is about."""
 
     def __init__(self, most: int = MAX_CLAIMS) -> None:
         super().__init__(most)

@@ -125,9 +125,7 @@ class Host:
         for part, without, other in self._compared(canonical, used):
             agrees |= other == content
             if (says := other == content) or (is_new and part not in spared):
-                pair = (page.url, without.url)
-                if without == page:  # the other page has the part
-                    pair = (page.url, "") if match is None else (match.url, page.url)
+                pair = self._fetched(page, part, without, other, match)
                 changes += self._compare(page, part, without, pair, speaks_for=says)
         if found is not None and not (is_new or agrees or content in self._thirds):
             # It repeats a third page, so nothing would have been lost without it. Each such page
@@ -235,6 +233,21 @@ class Host:
 
         return parts - (wrong or {min(parts, key=trust)})
 
+    def _fetched(
+        self, page: Parts, part: Part, without: Parts, content: int, match: Parts | None
+    ) -> Pair:
+        """Return the URL of a page and that of a relative that was fetched and shows `content`.
+
+        The URL with the part comes first. Of a relative with another value of the part the URL is
+        known only if the page repeats it; otherwise the second is ``""``.
+        """
+        for other in (part.without(page), without):
+            if other != page and self.knows(other) and self._known.shows(other) == content:
+                return page.url, other.url
+        if match is None or part.without(self.apply(match)[0]) != without:
+            return page.url, ""
+        return (match.url, page.url) if without == page else (page.url, match.url)
+
     def _compare(
         self, page: Parts, part: Part, without: Parts, pair: Pair, *, speaks_for: bool
     ) -> list[Change]:
@@ -256,7 +269,7 @@ class Host:
         part = difference(canonical, without)
         if part is None or part in self.claims.path_parts:
             return []
-        return self._compare(page, part, without, (page.url, without.url), speaks_for=True)
+        return self._compare(page, part, without, (page.url, match.url), speaks_for=True)
 
     def _of_pattern(self, page: Parts, content: int, match: str, *, is_new: bool) -> list[Change]:
         """Learn whether all pages of the page's pattern are the same few."""

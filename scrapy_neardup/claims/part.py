@@ -7,7 +7,7 @@ a name means: verdicts decide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from scrapy_neardup.claims.claim import MAX_NAMES
@@ -65,27 +65,9 @@ class Part(NamedTuple):
             )
         return sentence.format(what="=…&".join(self.what.split("&")), by=self.by)
 
-    def without(self, parts: Parts) -> Parts:  # noqa: PLR0911  (one a kind)
+    def without(self, parts: Parts) -> Parts:
         """Return the URL without this part, which all URLs share that differ only in the part."""
-        match self.kind:
-            case "parameter":
-                return parts.without(*self.what.split("&"))
-            case "path-parameter":
-                removed = tuple(_without(segment, self.what) for segment in parts.segments)
-                return parts._replace(segments=removed)
-            case "segment":
-                return _replaced(parts, self.what, self.by, self.place)
-            case "slash":
-                path = "/".join(parts.segments).rstrip("/")
-                return parts._replace(segments=tuple(path.split("/")))
-            case "case":
-                return parts._replace(segments=tuple(map(str.lower, parts.segments)))
-            case "www":
-                return parts._replace(www="")
-            case "scheme":
-                return parts._replace(scheme="https")
-            case _:
-                return parts
+        return _WITHOUT[self.kind](self, parts)
 
     def values(self, parts: Parts) -> list[int]:
         """Return a number for each value of its parameters in a URL; none for other kinds.
@@ -179,3 +161,20 @@ def _replaced(parts: Parts, old: str, new: str | None, place: int) -> Parts:
         return parts
     middle = () if new is None else (new,)
     return parts._replace(segments=(*segments[:at], *middle, *segments[at + 1 :]) or ("",))
+
+
+_WITHOUT: Final[dict[str, Callable[[Part, Parts], Parts]]] = {
+    PARAMETER: lambda part, parts: parts.without(*part.what.split("&")),
+    PATH_PARAMETER: lambda part, parts: parts._replace(
+        segments=tuple(_without(segment, part.what) for segment in parts.segments)
+    ),
+    SEGMENT: lambda part, parts: _replaced(parts, part.what, part.by, part.place),
+    SLASH: lambda _, parts: parts._replace(
+        segments=tuple("/".join(parts.segments).rstrip("/").split("/"))
+    ),
+    CASE: lambda _, parts: parts._replace(segments=tuple(map(str.lower, parts.segments))),
+    WWW: lambda _, parts: parts._replace(www=""),
+    SCHEME: lambda _, parts: parts._replace(scheme="https"),
+    **dict.fromkeys(WHOLE, lambda _, parts: parts),
+}
+"""Kind -> `Part.without`."""

@@ -141,11 +141,11 @@ def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str,
 def deny_patterns(
     claims: Iterable[UsedClaim], pages: Iterable[tuple[str, bool]]
 ) -> tuple[list[str], list[UsedClaim], list[UsedClaim]]:
-    """Return regular expressions of URLs whose pages other URLs show, too.
+    """Return regular expressions of redundant URLs: other URLs show the same pages.
 
     An expression excludes the values of a parameter with which the crawl met another page. Also
-    return the claims that no expression can express, and those left out because the crawl met a
-    page only under an address that they cover: such a page may have links that no other page has.
+    return the claims that no expression can express, and those left out because some page has only
+    an address that they cover: its links may be found nowhere else.
     `pages` maps the URLs of the crawl to whether their pages were new.
     """
     known = _known(pages)

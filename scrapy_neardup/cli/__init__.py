@@ -23,7 +23,7 @@ VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
     "doctor": "Check what is installed, and how a project is set up.",
     "report": "Make a web page of what crawls dropped, and why.",
-    "rules": "Show the rules that a site's addresses follow, and what they would save.",
+    "rules": "Show a crawl's claims about addresses, and what they save.",
     "changes": "Show what is new, gone or changed between two crawls.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",

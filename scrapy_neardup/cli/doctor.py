@@ -18,7 +18,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.errors import INSTALL, ConfigurationError
 
-_NEEDED = "scrapy", "twisted", "lxml", "numpy"
+_NEEDED = "scrapy", "twisted", "lxml", "numpy", "chardet"
 _EXTRAS = {"redis": "redis", "warc": "warcio", "parquet": "pyarrow", "language": "py3langid"}
 """Extra -> one of its distributions."""
 
@@ -69,7 +69,7 @@ def _checked(spider: str | None, settings: dict[str, str]) -> list[tuple[str, st
         raise Unusable(str(error)) from error
     _print_section(f"Project ({found.project})", found.facts.items())
     values = [(name, f"{value}   ({source})") for name, (value, source) in found.settings.items()]
-    _print_section("Settings; all others have their defaults", values)
+    _print_section("Settings: all have their defaults" + ", except" * bool(values), values)
     return found.findings
 
 

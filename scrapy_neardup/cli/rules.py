@@ -95,7 +95,8 @@ def _text(found: Sequence[UsedClaim]) -> str:
             host = name
             lines += ["", escaped(host)]
         tested = f"{claim.checks:,} tested it: at most {bound(claim.checks):.1%} differ"
-        lines.append(f"{claim.covered:9,}  {escaped(str(key))} ({tested})")
+        numbers = f"{claim.covered:9,} covered, {claim.withheld:,} not made"
+        lines.append(f"{numbers}: {escaped(str(key))} ({tested})")
         if claim.example is not None:
             lines.append(f"{'':11}{escaped(claim.example[0])} shows {escaped(claim.example[1])}")
     return "\n".join(lines) + "\n"

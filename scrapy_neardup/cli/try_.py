@@ -50,7 +50,7 @@ _LISTED = 10
     "--output",
     "path",
     metavar="FILE",
-    default="report.html",
+    default="trial.html",
     help="File of the report, which appears when it is complete.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the report in the web browser.")
@@ -111,14 +111,13 @@ def try_(given: flags.Given) -> None:
     click.echo(f"{trial.requests:,} requests in {trial.seconds:,.0f} s.")
     click.echo("\n".join(made.digest()))
     if lost:
-        pages_of_their_own = trial.lost_pages[:_LISTED]
-        repeat = "repeats" if len(trial.lost_pages) == 1 else "repeat"
+        new = trial.lost_pages
+        found = f"these {len(new):,} are new pages:" if new else "none is a new page."
         click.echo(
-            f"In this trial only duplicates link to {counted(len(lost), 'address')}, among them"
-            f" {counted(len(trial.lost_pages), 'page')} that {repeat} no other"
-            + (":" if pages_of_their_own else ".")
+            f"Only duplicates link to {counted(len(lost), 'address')}. Of those that were fetched,"
+            f" {'this one is a new page:' if len(new) == 1 else found}"
         )
-        for address in pages_of_their_own:
+        for address in new[:_LISTED]:
             click.echo(f"  {printable(address)}")
     click.echo(f"The report: {report.absolute().as_uri()}")
     if given.opens:

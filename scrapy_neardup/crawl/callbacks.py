@@ -75,7 +75,7 @@ class Callbacks:
             setattr(self, name, state[name])
 
     def of(self, request: Request) -> str:
-        """Return the name of a request's callback, marked where near-duplicates yield items."""
+        """Return the name of a request's callback, with ``apart`` where copies yield items."""
         name = self._name(request)
         is_apart = self._apart and (name, _pattern(request)) in self._apart
         return f"{name} apart" if is_apart else name

@@ -78,7 +78,7 @@ async def refuse_misplaced(sender: Crawler) -> None:
 
 
 async def refuse(crawler: Crawler, *errors: BaseException) -> None:
-    """End a crawl that is starting, and say why."""
+    """End a crawl that is starting, and say why. Only then `stopping` is loaded."""
     from scrapy_neardup.crawl.stopping import refuse as end  # noqa: PLC0415
 
     await end(crawler, *errors)

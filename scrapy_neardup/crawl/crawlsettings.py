@@ -13,14 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from scrapy.utils.job import job_dir
 
-from scrapy_neardup.errors import INSTALL, ConfigurationError, InputError, NeardupError
+from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.settings.catalogue import OPTIONS, Crawling, options_of
@@ -113,19 +112,6 @@ def _reject_unknown(settings: BaseSettings) -> None:
             raise ConfigurationError(f"{key} is not a setting of scrapy-neardup; {hint}")
 
 
-def check_needed() -> None:
-    """Raise `ConfigurationError` if chardet is missing, which is imported when a page needs it."""
-    try:
-        there = find_spec("chardet") is not None
-    except ValueError:  # such as for a module that was removed from sys.modules
-        there = False
-    if not there:
-        raise ConfigurationError(
-            "scrapy-neardup needs the module chardet, which isn't installed: "
-            f"{INSTALL.format('')} installs it"
-        )
-
-
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
     """Return the store's URI; by default it lives as long as Scrapy's record of requests."""
     if settings.store is not None:
@@ -160,7 +146,7 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
 def make_store(crawler: Crawler, settings: CrawlSettings) -> Store:
     """Return the store of a crawl, over its base if it has one.
 
-    Raises `ConfigurationError` for a URI or namespace that can't be used, and as `over_base`.
+    Raises `ConfigurationError` for a URI, a namespace or a base that can't be used.
     """
     uri, parameters = store_uri(crawler, settings), settings.parameters
     index = None if settings.base is None else _opened_base(settings.base)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from scrapy import signals
@@ -92,10 +93,11 @@ class NearDuplicateDownloaderMiddleware(Component):
             )
         other = _half(NearDuplicateSpiderMiddleware, crawler.get_spider_middleware)
         # This imports numpy and all modules that judge pages: see `component`.
-        from scrapy_neardup.crawl.crawlsettings import check_needed, read_settings  # noqa: PLC0415
+        from scrapy_neardup.crawl.crawlsettings import read_settings  # noqa: PLC0415
         from scrapy_neardup.crawl.session import Session  # noqa: PLC0415
 
-        check_needed()
+        if find_spec("chardet") is None:  # a few pages need it
+            raise ModuleNotFoundError("No module named 'chardet'", name="chardet")
         session = Session(crawler, read_settings(crawler.settings))
         self._opening = asyncio.Event()
         crawler.signals.connect(self._close, signals.spider_closed)

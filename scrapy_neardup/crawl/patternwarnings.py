@@ -122,11 +122,8 @@ class PatternWarnings:
         if count >= MANY_NEW and self._warns("new", pattern):
             self._log.warning(
                 "%d pages like %s are new, such as %s%s",
-                count,
-                pattern,
-                redact(url),
-                ENDLESS if self._advises else "",
-            )
+                count, pattern, redact(url), ENDLESS if self._advises else "",
+            )  # fmt: skip
 
     def _repeats(self, url: str, pattern: str, visit: Visit, match: Match) -> Difference | None:
         """Warn of a page that repeats another one; return the difference of its group, once."""
@@ -135,14 +132,14 @@ class PatternWarnings:
             text = "\n".join((content.title, *content.blocks.texts))
             difference = self._alike.add(url, match, text)
         if difference is not None and self._warns("differ", pattern):
+            of, remedy = pattern if match.url is None else pattern_of(match.url), KEEPS_THEM
+            if _path(of) != _path(pattern):  # the setting would keep all printed copies, too
+                remedy = "NEARDUP_DENY to a pattern of their addresses"
             self._log.warning(
-                "Pages like %s are taken for near-duplicates, such as %s, and differ in %s. If "
-                "they are different pages to you, set %s",
-                pattern,
-                redact(url),
-                difference,
-                KEEPS_THEM,
-            )
+                "Pages like %s are taken for near-duplicates of pages like %s, but differ in %s: "
+                "%s %s. If they are different pages to you, set %s",
+                pattern, of, difference, redact(url), visit.verdict.explain(), remedy,
+            )  # fmt: skip
         self._groups += match.count == 1
         path = _path(url)
         if match.url is not None and path == _path(match.url):
@@ -154,11 +151,8 @@ class PatternWarnings:
             self._log.warning(
                 "More than %d pages like %s are taken for near-duplicates of one page, such as "
                 "%s, which %s. If they are different pages, name them in NEARDUP_DENY",
-                MANY_REPEATS,
-                pattern,
-                redact(url),
-                visit.verdict.explain(),
-            )
+                MANY_REPEATS, pattern, redact(url), visit.verdict.explain(),
+            )  # fmt: skip
         return difference
 
     def _warns(self, reason: str, pattern: str) -> bool:

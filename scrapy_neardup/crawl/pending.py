@@ -50,7 +50,7 @@ _UNSURE = {Reason.TIMEOUT, Reason.STORE_ERROR}
 
 
 class PendingPages:
-    """The pending pages of one crawl: at most as many as are in flight.
+    """The pending pages of one crawl: those in flight, and those whose callback never ends.
 
     Other pages wait for a pending one until `patience` seconds after its arrival; 0: not at all.
     """

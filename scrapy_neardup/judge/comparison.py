@@ -24,9 +24,10 @@ from enum import StrEnum
 from typing import Final
 
 from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.knowledge import NOTHING
 from scrapy_neardup.judge.pair import AddressMatch, AtHand, Pair, Title, Views
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
+from scrapy_neardup.judge.sites import NOTHING_KNOWN
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 RETITLED: Final = 0.5
@@ -260,13 +261,7 @@ class _Judgement(Pair):
         )
 
 
-def compared(
-    page: Page,
-    sizes: tuple[int, int] | None,
-    context: Context = NOTHING_KNOWN,
-    *,
-    renews: bool = False,
-) -> Comparison:
+def compared(page: Page, sizes: tuple[int, int] | None, *, renews: bool = False) -> Comparison:
     """Return the comparison of a page from the data that a store keeps.
 
     `sizes` are the bits of the sketches that the store keeps; None if it keeps no evidence.
@@ -274,10 +269,10 @@ def compared(
     at_hand = None
     if sizes and page.evidence:
         ours = Evidence.unpack(page.evidence, sizes)
-        at_hand = AtHand(ours, context.knowledge.exclude(ours), None, sizes, context)
+        at_hand = AtHand(ours, NOTHING, None, sizes, NOTHING_KNOWN)
     return Comparison(page, at_hand, renews=renews)
 
 
-def deciding(page: Page, matching: Matching, context: Context = NOTHING_KNOWN) -> Decide:
+def deciding(page: Page, matching: Matching) -> Decide:
     """Return the function that compares `page` with candidates."""
-    return compared(page, matching.sketch, context).decide
+    return compared(page, matching.sketch).decide

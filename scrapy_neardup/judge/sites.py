@@ -161,17 +161,16 @@ def _load(dump: bytes, most: int) -> dict[str, Any]:
 class Sites:
     """All sites that a crawl meets, by the hashes of their hosts (`Evidence.host`).
 
-    Only the rules whose names are in `learns` count. Above `held` bytes sites are forgotten;
+    Only the rules whose names are in `learns` count. Above `_HELD` bytes sites are forgotten;
     memory may be somewhat larger.
     """
 
-    def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
+    def __init__(self, learns: Collection[str] = LEARNABLE) -> None:
         self._learns = frozenset(learns)
         self._member = secrets.token_hex(4)
         self._sites: OrderedDict[int, Site] = OrderedDict()
         self.forgotten: list[Site] = []
         """Sites that were forgotten, until the knowledge about them is in the store."""
-        self._held = held
         self._changed: set[int] = set()
         self._pages = 0
 
@@ -228,10 +227,10 @@ class Sites:
     def _forget(self) -> None:
         """Forget sites above the limits, except for the last one. O(sites, folders changed)."""
         for host in self._changed & self._sites.keys():
-            self._sites[host].shrink(int(_SITE_SHARE * self._held))
+            self._sites[host].shrink(int(_SITE_SHARE * _HELD))
         self._changed.clear()
         held = sum([site.nbytes for site in self._sites.values()])
-        while held > self._held and len(self._sites) > 1:
+        while held > _HELD and len(self._sites) > 1:
             _, site = self._sites.popitem(last=False)
             held -= site.nbytes
             self.forgotten.append(site)

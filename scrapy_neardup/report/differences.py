@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.claims.urlparts import pattern_of
 from scrapy_neardup.urls import Address, without_address
 from scrapy_neardup.verdict import Match
 
@@ -69,7 +70,11 @@ class Group:
     _first: str | None = None
     _compared: int = 0
     in_words: bool = False
-    """Whether its pages differ in a few words, such as the colours of a product."""
+    """Whether its pages differ in a few words."""
+    varying: set[str] = field(default_factory=set)
+    """URL patterns whose pages differ in a few words, such as the colours of a product."""
+    _own: dict[str, set[str]] = field(default_factory=dict)
+    """URL pattern -> the words that its first page has, and the first page of the group lacks."""
     _found: dict[str, str] = field(default_factory=dict)
     """A page's own phrases -> an example from them."""
 
@@ -78,14 +83,14 @@ class Group:
         """The distinct differing parts of some of its pages."""
         return tuple(dict.fromkeys(self._found.values()))[:_EXAMPLES]
 
-    def add(self, text: str) -> Difference | None:
+    def add(self, text: str, pattern: str) -> Difference | None:
         """Add a page; with the `MIN_PAGES`-th page, return how they differ, if only a little.
 
         Returns None for pages before and after it. O(length of the text).
         """
         text = text[:MAX_CHARACTERS]
         if self._first is None:
-            self._first = text
+            self._first, self._own[pattern] = text, set()
         if text == self._first or self._compared >= MAX_COMPARED:
             return None
         self._compared += 1
@@ -98,6 +103,8 @@ class Group:
         if others and not self._found:
             self._found[""] = _example(others, in_words=in_words)
         self.in_words |= in_words
+        if self._own.setdefault(pattern, own := _words_of(mine)) != own:
+            self.varying.add(pattern)
         self._found.setdefault("\n".join(mine).casefold(), _example(mine, in_words=in_words))
         if len(self._found) < MIN_PAGES - 1:
             return None
@@ -111,23 +118,23 @@ class Groups:
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
         self._variants: BoundedDict[int, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
-        """`Address.place` -> its first groups that differ in a few words, with the variants of
-        each."""
+        """`Address.place` -> its first groups of which a pattern varies, with their examples."""
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
-        It also returns a difference at the fifth small group of a folder whose pages differ in a
-        few words. A page at the address of its match doesn't count. `content` is its title
-        and text, in which its own address is ignored.
+        It also returns a difference at the fifth small group of a folder in which pages of one URL
+        pattern differ in a few words. So an original and its printed copies don't count, nor does
+        a page at the address of its match. `content` is its title and text, in which its own
+        address is ignored.
         """
         mine, other = Address.of(url), Address.of(match.url)
         if (mine.path, mine.query) == (other.path, other.query):
             return None
         group = self._groups.pop(match.page_id, None) or Group()
         self._groups[match.page_id] = group  # the latest one
-        difference = group.add(without_address(content, url))
-        if difference is not None or not group.in_words:
+        difference = group.add(without_address(content, url), pattern := pattern_of(url))
+        if difference is not None or pattern not in group.varying:
             return difference
         groups = self._variants.setdefault(mine.place, {})
         if len(groups) == MIN_PAGES:

@@ -88,14 +88,14 @@ def shown(text: str, longest: int = 400) -> str:
     return f"<bdi>{named}</bdi>"
 
 
-def address(url: str, longest: int = 90) -> str:
+def address(url: str) -> str:
     """Return a URL as markup: a link if a browser may follow it, else text."""
     if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        return f'<span class="address">{shown(url, longest)}</span>'
+        return f'<span class="address">{shown(url, 90)}</span>'
     href = escape(url.encode("utf-8", "replace").decode())
     return (
         f'<a class="address" href="{href}" target="_blank"'
-        f' rel="noopener noreferrer nofollow">{shown(url, longest)}</a>'
+        f' rel="noopener noreferrer nofollow">{shown(url, 90)}</a>'
     )
 
 

@@ -149,15 +149,14 @@ def listing(
     }
 
 
-def lines_with_texts(
-    summary: Summary, numbers: Iterable[int], limit: int = MAX_BYTES
-) -> list[int]:
-    """Return the lines whose texts the page holds, ascending, up to `limit` bytes.
+def lines_with_texts(summary: Summary, numbers: Iterable[int]) -> list[int]:
+    """Return the lines whose texts the page holds, ascending, up to `MAX_BYTES` bytes.
 
     They are the lines of drops and of the pages that these repeat. If the limit doesn't suffice,
     the drops named first in `numbers` have precedence.
     """
     found: set[int] = set()
+    limit = MAX_BYTES
     for number in numbers:
         drop = summary.drops[number]
         pair = drop.own, summary.kept_of(drop)
@@ -190,10 +189,10 @@ _FINDINGS = {
 }
 
 EXPERIMENTS: Final[Mapping[str, str]] = {
-    "refetch": "second request",
+    "refetch": "repeated request",
     "links": "followed link",
     "items": "unexpected item",
-    "probe": "request for nothing",
+    "probe": "probe for soft 404",
     "claim": "new or ended claim",
 }
 """Kind of an experiment -> its name, which follows a number."""
@@ -258,7 +257,9 @@ class Report:
         made = self.summary.decisions
         pages, repeated = made.total(), made[Decision.DUPLICATE]
         share = f"{repeated / pages:.1%}" if pages else "none"
+        crawls = len(self.summary.crawls)
         return (
+            f"{f'{crawls:,} crawls, ' if crawls > 1 else ''}"
             f"{counted(pages, 'page')}: {repeated:,} repeat another ({share}),"
             f" {made[Decision.UNJUDGED]:,} not judged"
         )
@@ -278,7 +279,8 @@ class Report:
         if self.claims:
             lines.append(said_of_claims(self.claims))
             lines += [
-                f"{each.claim.covered:9,}  {printable(f'{each.host} {each.key}')}"
+                f"{each.claim.covered:9,} covered, {each.claim.withheld:,} not made:"
+                f" {printable(f'{each.host} {each.key}')}"
                 for each in self.claims[:_DIGEST]
             ]
         lines += [said_of_difference(*each) for each in self.differences[:_NAMED]]
@@ -302,7 +304,7 @@ class Report:
             for kind, number in self.summary.asked.most_common()
         )
         said = ", ".join(made)
-        return f"The crawl asked: {said}." if said else ""
+        return f"Experiments: {said}." if said else ""
 
     @cached_property
     def differences(self) -> list[tuple[str, int, str]]:

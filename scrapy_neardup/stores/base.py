@@ -129,7 +129,7 @@ class Store(Protocol):
     either no effect or its full effect once.
 
     `key` is the key that pages of the namespace are hashed with, known once the store is open;
-    `is_private` says whether only this crawler can use the store.
+    `is_private` says that only this crawler can use the store, and that it ends with the crawl.
     """
 
     key: bytes = PUBLIC_KEY

@@ -113,7 +113,7 @@ def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
         raise damage
     try:
         return PackedIndex(_opened(buffer, name, start, json.loads(text)["pieces"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{name}: made by another program, or damaged beyond its checksums: {error!r}"
         ) from error

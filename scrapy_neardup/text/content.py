@@ -159,7 +159,7 @@ class Extractor:
     """
 
     def __init__(
-        self, mode: View = "main", ignore: tuple[str, ...] = (), *, language: bool = True
+        self, mode: View = "main", ignore: tuple[str, ...] = (), *, language: bool = False
     ) -> None:
         self.mode: View = one_of(*get_args(View)).read("NEARDUP_TEXT", mode)
         self.ignore = tuple(ignore)

@@ -103,6 +103,32 @@ def test_one_contradiction_ends_a_claim_and_it_needs_ten_times_the_evidence(site
     assert (ANYWHERE, SID, True) in site.confirm("{}?sid={}", 1, start=5000)
 
 
+def test_an_example_names_pages_that_were_fetched(site):
+    """Here the page without the parameter was never requested."""
+    for path in ("/print/1", "/p/1?sid=1", "/p/1?sid=2"):
+        site.page(path, "/print/1")  # which is the match, but no relative
+    assert site.claim(ANYWHERE, SID).example is None
+    site.page("/p/2?sid=1")
+    site.page("/p/2?sid=2", "/p/2?sid=1")
+    pair = at("/p/2?sid=2").url, at("/p/2?sid=1").url
+    assert site.claim(ANYWHERE, SID).example == pair
+    for number in range(3, 3 + NEEDED):
+        site.page(f"/p/{number}?sid=1")
+        site.page(f"/p/{number}?sid=2", f"/p/{number}?sid=1")
+    site.page("/p/2?sid=9", "something else")
+    assert site.claim("/p/N", SID).counter == (at("/p/2?sid=9").url, "")
+    assert site.claim("/p/N", SID).example == pair
+
+
+def test_an_example_of_a_part_of_the_path_names_the_page_that_is_repeated(site):
+    site.page("/p/1?sid=1")
+    site.page("/print/p/1?sid=1", "/p/1?sid=1")
+    site.page("/p/2")
+    site.page("/print/p/2", "/p/2")
+    pair = at("/print/p/1?sid=1").url, at("/p/1?sid=1").url
+    assert site.claim(ANYWHERE, PRINT).example == pair
+
+
 def test_a_page_that_only_repeats_another_one_contradicts_nothing(site):
     site.confirm("{}?sid={}")
     site.page("/busy")

@@ -15,6 +15,7 @@ from scrapy_neardup.claims.part import (
     SEGMENT,
     SLASH,
     SPENT,
+    WHOLE,
     WWW,
     Part,
     difference,
@@ -127,6 +128,13 @@ def test_every_kind_says_what_it_is():
     said |= {str(Part(SEGMENT, "index.html", "")), str(Part(SEGMENT, "print", None))}
     assert len(said) == len(KINDS) + 2
     assert str(Part(PARAMETER, "a&b")) == "?a=…&b=… has no effect"
+
+
+def test_every_kind_can_be_left_out_and_another_one_is_an_error():
+    page = Parts.of("http://www.example.com/what/A;what=1/?what=1")
+    assert {kind for kind in KINDS if Part(kind, "what", "by").without(page) == page} == WHOLE
+    with pytest.raises(KeyError):
+        Part("paramter", "what").without(page)
 
 
 @pytest.mark.parametrize("kind", [PATTERN, SPENT])

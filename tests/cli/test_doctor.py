@@ -42,12 +42,17 @@ def test_what_is_installed(call):
 def test_a_project_in_order(asked):
     said = asked(RIGHT, "NEARDUP_SCOPE = 'host'", arguments=("news", "-s", "NEARDUP_DENY=/a/,/b/"))
     assert "Project (shop, spider news)" in said
+    assert "\nSettings: all have their defaults, except\n" in said
     assert "  scrapy_neardup.Addon  ADDONS, place 500\n" in said
     assert "  NEARDUP_SCOPE   'host'   (shop)\n" in said
     assert "  NEARDUP_TITLES  'strict'   (custom_settings)\n" in said
     assert "  NEARDUP_DENY    (re.compile('/a/'), re.compile('/b/'))   (-s)\n" in said
     assert "memory: (a crawl forgets its pages when it ends)" in said
     assert said.endswith("\nNothing needs to be mended.\n")
+
+
+def test_a_project_without_settings_of_its_own(asked):
+    assert "\nSettings: all have their defaults\n\nNothing" in asked(RIGHT)
 
 
 def test_without_project_it_says_that_there_is_one(asked):

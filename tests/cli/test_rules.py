@@ -11,6 +11,7 @@ from scrapy_neardup.claims.claim import NEEDED
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import PARAMETER, Part
 from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.stores import open_store
 
 SITE = "https://example.com"
@@ -42,7 +43,7 @@ def test_claims_are_printed_with_a_pair_and_without_control_characters(call):
     lines = call("rules", "audit.jsonl").stdout.splitlines()
     assert lines == [
         "Under 1 claim 9 requests weren't made.", "", "example.com",
-        "       12  ?sid=… has no effect on /p/N (40 tested it: at most 7.5% differ)",
+        f"       12 covered, 9 not made: {claimed()['claim']} (40 tested it: at most 7.5% differ)",
         rf"           {SITE}/p/0?sid=\x1b0 shows {SITE}/p/0",
     ]  # fmt: skip
 
@@ -106,6 +107,8 @@ def test_the_report_has_the_same_claims(call, tmp_path):
     assert call("rules", "audit.jsonl").stdout.splitlines()[0].replace("'", "&#x27;") in page
     assert "?sid=… has no effect on /p/N" in page
     assert f'href="{PAIR[1]}"' in page
+    digest = write_report(["audit.jsonl"], "again.html").digest()
+    assert "       12 covered, 9 not made: example.com ?sid=… has no effect on /p/N" in digest
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis"])

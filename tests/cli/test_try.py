@@ -56,26 +56,23 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
     assert out.splitlines()[1:] == [
         "4 pages: 1 repeat another (25.0%), 0 not judged.",
         "        1 of 2  /a/N",
-        (
-            "In this trial only duplicates link to 2 addresses,"
-            " among them 1 page that repeats no other:"
-        ),
+        "Only duplicates link to 2 addresses. Of those that were fetched, this one is a new page:",
         f"  {pages.url}/b/1",
-        f"The report: {(tmp_path / 'report.html').as_uri()}",
+        f"The report: {(tmp_path / 'trial.html').as_uri()}",
     ]
     assert err.startswith("100%  4 pages")
     assert sorted(pages.requests) == ["/", "/a/1", "/a/2", "/b/1", "/gone/1", "/robots.txt"]
     assert agents == {f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"}
-    made = (tmp_path / "report.html").read_text()
+    made = (tmp_path / "trial.html").read_text()
     assert "Only found on dropped pages" in made
     for path in ("b/1", "gone/1"):
         assert f'href="{pages.url}/{path}"' in made
     lines = verdicts(tmp_path / "kept.jsonl")
     assert {line["action"] for line in lines} == {"keep", "flag"}
     assert all("text" in line for line in lines)
-    assert (tmp_path / "opened").read_text() == (tmp_path / "report.html").as_uri() + "\n"
+    assert (tmp_path / "opened").read_text() == (tmp_path / "trial.html").as_uri() + "\n"
     assert {path.name for path in tmp_path.iterdir()} == {
-        "kept.jsonl", "report.html", "browser", "opened",
+        "kept.jsonl", "trial.html", "browser", "opened",
     }  # fmt: skip
     # The report of a trial can be made again.
     assert "4 pages: 1 repeat another" in call("report", "kept.jsonl", "--output", "x").stderr
@@ -135,11 +132,13 @@ def test_the_first_address_may_not_redirect_to_another_site(tried, pages, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_earlier_report_is_replaced(tried, pages, tmp_path):
-    (tmp_path / "report.html").write_text("before")
+def test_an_earlier_trial_is_replaced_and_the_report_of_a_crawl_is_not(tried, pages, tmp_path):
+    for name in ("trial.html", "report.html"):
+        (tmp_path / name).write_text("before")
     out, _ = tried(pages.url, *QUICK)
-    assert out.endswith(f"The report: {(tmp_path / 'report.html').as_uri()}\n")
-    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert out.endswith(f"The report: {(tmp_path / 'trial.html').as_uri()}\n")
+    assert (tmp_path / "trial.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "report.html").read_text() == "before"
 
 
 SPIDER = """
@@ -190,7 +189,7 @@ def test_a_project_is_tried_with_its_own_spider_and_nothing_is_stored(tried, pag
     out, _ = tried("--project", "-a", f"site={pages.url}")
     assert "1 repeat another" in out
     assert f"  {pages.url}/b/1" in out
-    assert {path.name for path in tmp_path.iterdir()} == {*before, "report.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {*before, "trial.html"}
 
 
 def test_a_wrong_setting_of_the_spider_is_named(tried, tmp_path):

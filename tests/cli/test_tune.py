@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audits import shop
+from audits import Audit, shop
 from datasets import write_lines
 
 from scrapy_neardup.cli.tune import _headline, _warnings
@@ -80,3 +80,14 @@ def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
     shop(products=5, copies=3).write(tmp_path / "audit.jsonl")
     said = call("tune", "--audit", "audit.jsonl").stdout
     assert "20 pages: 15 duplicates in 5 groups" in said
+
+
+@pytest.mark.parametrize("verb", ["tune", "scan"])
+def test_an_audit_that_is_given_as_pages_is_named(call, tmp_path, verb):
+    audit = Audit()
+    audit.begun()
+    audit.write(tmp_path / "audit.jsonl")
+    [error] = call(verb, "audit.jsonl", status=2).stderr.splitlines()
+    assert error.endswith(
+        "audit.jsonl, line 1: an audit, not pages; report and tune --audit read audits"
+    )

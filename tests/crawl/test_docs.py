@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_neardup.crawl import actions
 from scrapy_neardup.crawl.middlewares import HALVES
-from scrapy_neardup.judge.comparison import Rule
+from scrapy_neardup.judge.comparison import Refusal, Rule
 from scrapy_neardup.settings.catalogue import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -69,6 +69,13 @@ def test_every_stat_is_documented():
 def test_every_rule_and_every_action_is_documented():
     assert set(table("### Rules")) == set(Rule)
     assert table("### NEARDUP_ACTION") == list(ACTIONS)
+
+
+def test_every_rule_of_an_audit_leads_to_the_place_where_it_is_decided():
+    text = (DOCS / "architecture.md").read_text()
+    _, _, *rows = text.partition("| `rule`; in `nearest` |")[2].partition("\n\n")[0].splitlines()
+    named = {name for row in rows for name in re.findall(r"`(.+?)`", row.split("|")[1])}
+    assert named == {*Rule, *Refusal}
 
 
 def test_every_reason_is_documented():

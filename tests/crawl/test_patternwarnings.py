@@ -1,6 +1,7 @@
 """Warnings where a person should look, and the sum of a crawl."""
 
 import logging
+from itertools import permutations
 
 import pytest
 from audits import events, verdicts
@@ -86,14 +87,43 @@ def ads(path="/jobs/{}", cities=CITIES, **known):
 
 
 def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warned):
-    assert warned(ads()[:3]) == []
-    [message] = warned(ads()[:4])
+    pages = ads(url="/jobs/0")
+    assert warned(pages[:3]) == []
+    [message] = warned(pages[:4])
     assert message == (
-        f"Pages like /jobs/N are taken for near-duplicates, such as {HOST}/jobs/4, and"
-        " differ in a few words (Berlin, Munich, Hamburg). If they are different pages to you,"
-        ' set NEARDUP_PRESET = "exact"'
+        "Pages like /jobs/N are taken for near-duplicates of pages like /jobs/N, but differ in a"
+        f" few words (Berlin, Munich, Hamburg): {HOST}/jobs/4 repeats {HOST}/jobs/0 (distance 0)."
+        ' If they are different pages to you, set NEARDUP_PRESET = "exact"'
     )
-    assert warned(ads(action="flag") * 3) == [message]
+    assert warned(ads(url="/jobs/0", action="flag") * 3) == [message]
+
+
+def test_the_setting_that_keeps_all_copies_is_advised_for_pages_of_one_path_pattern(warned):
+    [of_one] = warned(ads("/p/7?city={}", url="/p/7"))
+    assert "near-duplicates of pages like /p/N, but" in of_one
+    assert of_one.endswith('set NEARDUP_PRESET = "exact"')
+    [of_two] = warned(ads("/jobs/{}", url="/archive/7"))
+    assert "like /jobs/N are taken for near-duplicates of pages like /archive/N, but" in of_two
+    assert of_two.endswith("to you, set NEARDUP_DENY to a pattern of their addresses")
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))], ids=str)
+@pytest.mark.parametrize(("colour", "count"), [("red", 0), ("green", 1)])
+def test_originals_and_their_printed_copies_are_nothing_to_look_at(warned, order, colour, count):
+    """Articles in two sessions and in print; in one of two runs a session shows another colour."""
+    pages = []
+    for number in range(1, 9):
+        article = f"/article/{number}?sid="
+        texts = [
+            (f"{article}1", f"The red lamp {number}. Print"),
+            (f"/print/{number}", f"The red lamp {number}."),
+            (f"{article}2", f"The {colour} lamp {number}. Print"),
+        ]
+        known = {"of": number, "url": f"{article}0"}
+        pages += [
+            (path, duplicate(text=each, **known)) for path, each in map(texts.__getitem__, order)
+        ]
+    assert len(warned(pages)) == count
 
 
 @pytest.mark.parametrize(("pages", "count"), [

@@ -240,8 +240,9 @@ def test_sites_that_are_forgotten_at_once_are_not_measured(monkeypatch):
     assert [site.name for site in sites.forgotten] == [f"//{each}.example" for each in range(7)]
 
 
-def test_sites_used_longest_ago_are_forgotten_when_memory_is_measured():
-    sites = Sites(held=1)
+def test_sites_used_longest_ago_are_forgotten_when_memory_is_measured(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.judge.sites._HELD", 1)
+    sites = Sites()
     for host in range(2):
         sites.add(host, f"//{host}.example")
     for number in range(2 * _MEASURED):

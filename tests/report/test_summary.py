@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.judge.comparison import Rule
+from scrapy_neardup.report import reportpage
 from scrapy_neardup.report.reportpage import (
     RULES,
     UNJUDGED_PAGES,
@@ -160,7 +161,7 @@ def test_a_kept_page_that_the_audit_does_not_have_is_known_from_its_drops():
     ]  # fmt: skip
 
 
-def test_texts_are_those_of_whole_pairs_within_the_limit():
+def test_texts_are_those_of_whole_pairs_within_the_limit(monkeypatch):
     audit = Audit()
     kept = audit.kept("http://h/a", text="a b c")
     audit.kept("http://h/alone", text="d e f")
@@ -169,8 +170,10 @@ def test_texts_are_those_of_whole_pairs_within_the_limit():
     summary = summary_of(audit)
     sizes = [len(entry["text"]) for entry in (kept, *drops)]
     assert lines_with_texts(summary, [1, 0, 2, 3]) == [0, 2, 3, 4]
-    assert lines_with_texts(summary, [1, 0, 2, 3], sum(sizes[:2])) == [0, 3]
-    assert lines_with_texts(summary, [1, 0, 2, 3], 1) == []
+    monkeypatch.setattr(reportpage, "MAX_BYTES", sum(sizes[:2]))
+    assert lines_with_texts(summary, [1, 0, 2, 3]) == [0, 3]
+    monkeypatch.setattr(reportpage, "MAX_BYTES", 1)
+    assert lines_with_texts(summary, [1, 0, 2, 3]) == []
 
 
 def test_only_ranges_are_left_out_of_a_text():
@@ -195,6 +198,6 @@ def test_experiments_are_counted():
     audit.experiment("probe", "https://a.example/x", "status 200", "pages like it are soft 404s")
     audit.refetched("https://a.example/3", "p.clock", place="a.example", changing=[7])
     report = Report(summary_of(audit), ["a"])
-    assert "The crawl asked: 1 followed link, 1 request for nothing, 1 second request." in (
+    assert "Experiments: 1 followed link, 1 probe for soft 404, 1 repeated request." in (
         report.digest()
     )

@@ -1,4 +1,7 @@
 import io
+import json
+import struct
+import zlib
 from functools import cache
 
 import numpy as np
@@ -6,7 +9,7 @@ import pytest
 from fingerprint_sets import clustered, uniform
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
+from scrapy_neardup.stores.packfile import MAGIC, VERSION, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed.packedindex import encode_index
 from scrapy_neardup.tables.packed.rows import Strings, Unpacked
@@ -118,6 +121,14 @@ def test_a_file_with_sound_checksums_of_another_program_or_in_another_code():
         write_pieces(file, pieces)
         with pytest.raises(InputError, match=f"^F: .*{message}"):
             read_packed(file.getvalue(), "F")
+
+
+@pytest.mark.parametrize("pieces", [[], {"rows": 1}, {"rows": {"parts": {"x": [16, 0, 0]}}}])
+def test_a_sound_description_of_something_else_is_an_error(pieces):
+    text = json.dumps({"pieces": pieces}).encode()
+    tail = struct.pack("<QII8s", len(text), zlib.crc32(text), VERSION, MAGIC)
+    with pytest.raises(InputError, match=r"^F: made by another program"):
+        read_packed(struct.pack("<8sQ", MAGIC, VERSION) + text + tail, "F")
 
 
 def test_records_and_features_are_those_of_their_pages():

@@ -16,9 +16,11 @@ from operator import eq
 from deciders import by_tokens
 from matching_pages import own_evidence
 
-from scrapy_neardup.judge.comparison import deciding
+from scrapy_neardup.judge.comparison import Comparison, deciding
+from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import Excluded
-from scrapy_neardup.judge.sites import NOTHING_KNOWN, Context
+from scrapy_neardup.judge.pair import AtHand
+from scrapy_neardup.judge.sites import Context
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Candidate, Decide, Page
 
@@ -30,10 +32,12 @@ def decide_as(crawler: int, page: Page, matching: Matching) -> Decide:
     if not matching.sketch:
         return by_tokens(page)
     chance = random.Random(f"{crawler} {page.id}")
-    context = NOTHING_KNOWN
-    if chance.random() < 0.3:
-        context = Context(knowledge=_Known(chance.getrandbits(32)))
-    return deciding(page, matching, context)
+    if chance.random() >= 0.3 or not page.evidence:
+        return deciding(page, matching)
+    context = Context(knowledge=_Known(chance.getrandbits(32)))
+    ours = Evidence.unpack(page.evidence, matching.sketch)
+    known = AtHand(ours, context.knowledge.exclude(ours), None, matching.sketch, context)
+    return Comparison(page, known).decide
 
 
 class _Known:

@@ -3,7 +3,7 @@
 from scrapy_neardup.text import Extractor, normalize, parse_html
 
 BODY = "<blockquote>1 2 3 4 5 6 7 8 9 10</blockquote>"
-MAIN, FULL = Extractor(), Extractor("full")
+MAIN, FULL = Extractor(language=True), Extractor("full", language=True)
 
 
 def words(html, mode="main", ignore=()):

@@ -45,6 +45,7 @@ def test_of_a_long_title_or_heading_the_start_is_read():
 def test_the_declared_language(attributes, language):
     html = f"<html {attributes}><body lang=fr><p>{BODY}"
     assert MAIN.extract(parse_html(html.encode())).language == language
+    assert Extractor().extract(parse_html(html.encode())).language == ""  # unless it is wanted
     xhtml = f'<html xmlns="http://www.w3.org/1999/xhtml" {attributes}><body>{BODY}</body></html>'
     if "=" in attributes and "LANG" not in attributes:
         assert FULL.extract(etree.fromstring(xhtml)).language == language

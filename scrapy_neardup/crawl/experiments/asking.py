@@ -69,7 +69,7 @@ class Experiments:
         self._crawler, self._reporter, self._callbacks = crawler, reporter, callbacks
         self._dropped: BoundedDict[int, Request] = BoundedDict(REMEMBERED)
         self._early: BoundedDict[int, None] = BoundedDict(REMEMBERED)
-        """Records that aren't dropped yet, because they wait for the page that they repeat."""
+        """Records that weren't dropped; those that are dropped later are requested again."""
         folder = job_dir(crawler.settings)
         self._file = None if folder is None else Path(folder, _FILE)
         self._own = own = OwnRequests(crawler, settings.experiments)

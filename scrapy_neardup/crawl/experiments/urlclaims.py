@@ -47,7 +47,7 @@ _EXCHANGED: Final = 128
 
 
 class ShownAnyway(NamedTuple):
-    """The known content that a page judged new shows, or may show."""
+    """The known content behind a page that was judged new."""
 
     content: int
     is_evidence: bool

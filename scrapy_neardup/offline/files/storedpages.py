@@ -61,9 +61,9 @@ def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
 def spelt_out(
     stored: Stored, kind: Filter | None, sketch: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the keys of a line; without a `kind` the path is the page's only feature.
+    """Return the keys of a line; without a `kind` it has no features but the path.
 
-    `sketch` is the bits of the two sketches; None where pages have none.
+    `sketch` has the sizes of both sketches in bits; None where pages have none.
     """
     digits = [f"{feature:016x}" for feature in stored.features]
     return {

@@ -203,8 +203,8 @@ class Corpus:
     def parts(self, *, sent: bool = True) -> Iterator[Portion]:
         """Yield all pages in parts, in order.
 
-        The records of a large file that can't be divided, such as a compressed one, are read here,
-        some at a time, if they may be `sent`. Those of a pipe always are.
+        A large file that can't be divided, such as a compressed one, is read in this process if
+        its records may be `sent`; then they are sent in parts. A pipe always is.
         """
         for kind, group in groupby(self._files, lambda each: each.size is not None and each.kind):
             if kind not in PAGES:

@@ -71,6 +71,8 @@ def page_of(item: Any, columns: Columns, where: str, path: str, number: int) -> 
     found = {name: inside(item, name) for name in columns.names}
     values = {name: value for name, value in found.items() if value is not _MISSING}
     if not values.keys() & set(columns.contents):
+        if isinstance(item, dict) and {"time", "event"} <= item.keys():
+            raise InputError(f"{where}: an audit, not pages; report and tune --audit read audits")
         others = (
             f" but {shorten(', '.join(map(str, item)), 200)}" if isinstance(item, dict) else ""
         )

@@ -41,7 +41,7 @@ def parquet_pages(
 ) -> Iterator[FoundPage]:
     """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
 
-    With `groups` only the pages of these row groups, which `rows` rows precede.
+    With `groups` only the pages of these row groups; `before` is the number of rows before them.
     """
     with reading_table(path):
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415

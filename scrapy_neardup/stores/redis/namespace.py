@@ -131,7 +131,7 @@ class Namespace(base.Store):
             )
 
     def command(self, verb: str, home: str) -> Words:
-        """Return the command that calls a script of a home: its keys, and constants as JSON."""
+        """Return the ``EVALSHA`` of a script, with a home's keys and constants."""
         if (verb, home) not in self._commands:
             constants = {
                 "prefix": home,

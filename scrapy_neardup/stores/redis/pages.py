@@ -172,7 +172,7 @@ class Arriving:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether more entries are near than a page is compared with, so its key isn't listed.
+        """Whether more than `MAX_COMPARED` entries are near. Then the tables don't list the page.
 
         Exact pages are listed up to another limit, because nothing else finds them.
         """

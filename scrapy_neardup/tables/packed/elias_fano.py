@@ -112,8 +112,8 @@ class EliasFano:
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """Return the values within `max_distance` of `key` that share its `prefix_bits`.
 
-        Others within `max_distance` may be among them. Some 50 microseconds if the prefix has few
-        values.
+        The result may also have values that share fewer bits of it. Some 50 microseconds if the
+        prefix has few values.
         """
         width = max(64 - prefix_bits, self._low_bits)
         _, values = self._around(key >> width << width, key | (1 << width) - 1)

@@ -238,7 +238,7 @@ class PartitionedStore(RedisStore):
     """
 
     calls_class = ClusterCalls
-    parts = 64  # spread evenly, a home would have a 256th of the pages
+    parts = 64  # of 256 homes: hosts differ in size, so a home may have four times the mean
 
     def _home(self, page: Page) -> str:
         return self.homes[partition(page.scope, exact=False, key=self.key).tag >> 56]
