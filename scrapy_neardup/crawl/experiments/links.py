@@ -2,9 +2,9 @@
 
 A dropped page with new links is a case of the claim 'pages that are dropped in this folder lead to
 nothing new'. A case is asked while the claim is open. Once it is in force, one case in twenty is,
-and each that has a link whose parameters no sample had. *Asked* means: the page's callback runs,
-its items are withheld, and a few of the new requests that it yields are made, the samples; the
-rest are remembered. If a sample brings a new page, the rest are made, and the claim ends; pages
+and each that has a link with parameters that no asked page had. *Asked* means: the page's callback
+runs, its items are withheld, and a few of the new requests that it yields are made, the samples;
+the rest are remembered. If a sample brings a new page, the rest are made, and the claim ends; pages
 that weren't asked because of it are requested again. A page without new links costs nothing.
 """
 
@@ -185,7 +185,7 @@ class Links(Withholding[tuple[Key, str]]):
         new = [url for url in found if self._is_new(url)]
         for kind in case.patterns:
             self._left[kind] = 0 if new else self._left.get(kind, 0) + (kind[-1] != _WRITTEN)
-        for name in case.names - {_kinds(url)[0] for url in case.found}:
+        for name in case.names:
             self._asked.setdefault(name, 0)
         if not new:
             tested = self._unfinished.pop(case.url, None) or (case.key if case.is_drawn else None)
