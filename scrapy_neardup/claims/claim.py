@@ -68,7 +68,7 @@ class Claim:
     """One claim."""
 
     state: State = State.OPEN
-    row: int = 0
+    streak: int = 0
     """Number of requests that have supported it since the last contradiction."""
     supports: int = 0
     """Number of all requests that supported it before it began."""
@@ -80,10 +80,10 @@ class Claim:
     """Number of covered requests that weren't made, or not yet."""
     checks: int = 0
     """Number of pages that have tested it since it began."""
-    gap: int = 0
+    since_test: int = 0
     """Number of requests withheld since the last one that was made."""
-    even: int = 0
-    """The `row` from which on stretches of requests may lack a test (`skipping.untested`)."""
+    examined: int = 0
+    """The `streak` from which on stretches of requests may lack a test (`skipping.untested`)."""
     example: Pair | None = None
     """A pair of pages that supports it."""
     counter: Pair | None = None
@@ -112,7 +112,7 @@ class Claim:
 
     def support(self, pair: Pair, *, is_lent: bool = False) -> bool:
         """Note that a page supports the claim; return whether the claim begins."""
-        self.row += 1
+        self.streak += 1
         if self.example is None and pair[1]:
             self.example = shortened(pair)
         if self.is_in_force:
@@ -120,7 +120,7 @@ class Claim:
             return False
         self.supports += 1
         needed = LENT if is_lent and not self.ended else NEEDED * AGAIN**self.ended
-        return self.row >= needed and self._passes(Event.CONFIRMED)
+        return self.streak >= needed and self._passes(Event.CONFIRMED)
 
     def contradict(self, pair: Pair) -> bool:
         """Note that a page contradicts the claim; return whether the claim ends."""
@@ -134,13 +134,13 @@ class Claim:
         """
         interval = DENSE + self.covered // THINNING
         share = max(explore, 1 / interval) if explore else 0.0
-        return draw < share or (share > 0 and self.gap >= 3 / share)
+        return draw < share or (share > 0 and self.since_test >= 3 / share)
 
     def cover(self, *, is_made: bool) -> None:
         """Count a request that it covers."""
         self.covered += 1
         self.withheld += not is_made
-        self.gap = 0 if is_made else self.gap + 1
+        self.since_test = 0 if is_made else self.since_test + 1
 
     def merge(self, other: Claim) -> bool:
         """Add what another crawler knows; return whether the claim begins or ends."""
@@ -148,7 +148,7 @@ class Claim:
             return self._contradicted(other.counter, other.ended)
         if other.ended < self.ended or self.is_in_force:
             return False
-        self.row = max(self.row, other.row)
+        self.streak = max(self.streak, other.streak)
         self.supports = max(self.supports, other.supports)
         self.example = self.example or other.example
         self.see(other.values)
@@ -174,7 +174,7 @@ class Claim:
         """Start anew after the claim has `ended` this many times; return whether it ends now."""
         self.counter, self.ended = pair, ended
         self.values = ()
-        self.row = self.covered = self.checks = self.gap = self.even = 0
+        self.streak = self.covered = self.checks = self.since_test = self.examined = 0
         return self._passes(Event.CONTRADICTED)
 
     def _passes(self, event: Event) -> bool:

@@ -229,7 +229,7 @@ class Host:
 
         def trust(part: Part) -> tuple[int, int]:
             general = self.claims.get(Key(ANYWHERE, part))
-            return -(general.ended if general else 0), claims[part].row
+            return -(general.ended if general else 0), claims[part].streak
 
         return parts - (wrong or {min(parts, key=trust)})
 
@@ -282,7 +282,7 @@ class Host:
             if len(targets) > MAX_TARGETS:
                 self._targets[key.place] = {content: None}
                 if (claim := self.claims.get(key)) is not None and not claim.is_in_force:
-                    claim.row = 0
+                    claim.streak = 0
         return self.claims.note(key, (page.url, match), speaks_for=not is_new)
 
     # Sharing

@@ -57,7 +57,7 @@ def of_audit(entries: Iterable[dict[str, Any]]) -> list[UsedClaim]:
     for entry in entries:
         key = Key(entry["place"], part_of(entry["part"]))
         claim = found.setdefault((entry["host"], key), Claim(State.IN_FORCE))
-        claim.row, claim.ended, claim.checks = entry["row"], entry["ended"], entry["checks"]
+        claim.streak, claim.ended, claim.checks = entry["streak"], entry["ended"], entry["checks"]
         claim.covered += entry["covered"]
         claim.withheld += entry["withheld"]
         claim.example = pair_of(entry.get("example"))
@@ -81,7 +81,7 @@ def of_notices(notices: Iterable[tuple[str, bytes]]) -> list[UsedClaim]:
 
 
 def _experience(claim: Claim) -> tuple[int, bool, int, int]:
-    return claim.ended, claim.is_in_force, claim.checks, claim.row
+    return claim.ended, claim.is_in_force, claim.checks, claim.streak
 
 
 def _sorted(claims: list[UsedClaim]) -> list[UsedClaim]:
@@ -90,7 +90,7 @@ def _sorted(claims: list[UsedClaim]) -> list[UsedClaim]:
         weight[host] += claim.covered
     return sorted(
         claims,
-        key=lambda each: (-weight[each.host], each.host, -each.claim.covered, -each.claim.row),
+        key=lambda each: (-weight[each.host], each.host, -each.claim.covered, -each.claim.streak),
     )
 
 

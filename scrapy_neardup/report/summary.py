@@ -44,7 +44,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("headings", "learnt", "omitted"), (list, NoneType)),
     **dict.fromkeys(("pages", "rules", "part", "selectors", "changing"), list),
     **dict.fromkeys(("example", "counter"), (list, NoneType)),
-    **dict.fromkeys(("count", "row", "ended", "covered", "withheld", "checks"), int),
+    **dict.fromkeys(("count", "streak", "ended", "covered", "withheld", "checks"), int),
     "settings": dict,
 }
 """Key -> type of its value, if the key is present."""
@@ -58,7 +58,7 @@ _KEYS = {
         "skipped": "page rules",
         "experiment": "kind page of showed followed",
         "refetched": "page place selectors changing",
-        "claim": "host place part claim row ended covered withheld checks",
+        "claim": "host place part claim streak ended covered withheld checks",
         "begun": "version spider store preset settings",
     }.items()
 }

@@ -36,7 +36,7 @@ def test_it_begins_with_enough_requests_in_a_row():
     claim, begins = supported(NEEDED, claim)
     assert begins == [False] * (NEEDED - 1) + [True]
     assert claim.is_in_force
-    assert (claim.row, claim.supports, claim.checks) == (NEEDED, 2 * NEEDED - 1, 0)
+    assert (claim.streak, claim.supports, claim.checks) == (NEEDED, 2 * NEEDED - 1, 0)
     assert (claim.example, claim.counter) == (PAIR, OTHER)
     assert not claim.support(PAIR)
     assert claim.checks == 1
@@ -50,7 +50,7 @@ def test_each_time_that_it_has_ended_it_needs_ten_times_the_evidence(times):
             pass
         assert claim.contradict(OTHER)
         assert not claim.is_in_force
-        assert (claim.row, claim.covered, claim.gap) == (0, 0, 0)
+        assert (claim.streak, claim.covered, claim.since_test) == (0, 0, 0)
     _, begins = supported(NEEDED * AGAIN**times, claim)
     assert begins.index(True) == NEEDED * AGAIN**times - 1
 
@@ -77,7 +77,7 @@ def test_it_is_in_force_exactly_from_enough_evidence_to_the_next_contradiction(e
             assert claim.contradict(OTHER) == is_in_force
             ended += is_in_force
             row, is_in_force = 0, False
-        assert (claim.row, claim.ended, claim.is_in_force) == (row, ended, is_in_force)
+        assert (claim.streak, claim.ended, claim.is_in_force) == (row, ended, is_in_force)
 
 
 def made(draws, explore):
@@ -156,9 +156,10 @@ def test_of_two_crawlers_the_one_that_saw_it_end_more_often_is_right(one, other)
 def test_what_ends_a_claim_here_or_elsewhere_leaves_no_test_to_count(hears):
     claim, _ = supported(3 * NEEDED)
     claim.cover(is_made=False)
-    claim.even = claim.row
+    claim.examined = claim.streak
     assert claim.merge(Claim(ended=1)) if hears else claim.contradict(OTHER)
-    assert (claim.row, claim.checks, claim.covered, claim.gap, claim.even) == (0,) * 5
+    found = claim.streak, claim.checks, claim.covered, claim.since_test, claim.examined
+    assert found == (0,) * 5
     assert claim.withheld == 1
     supported(NEEDED * AGAIN, claim)
     assert (claim.is_in_force, claim.checks) == (True, 0)

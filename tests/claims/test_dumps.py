@@ -35,7 +35,7 @@ def test_what_a_crawler_has_heard_is_not_counted_twice():
     for _ in range(3):
         assert not other.hears_of(one)
         assert not one.hears_of(other)
-    assert other.claim("/p/N", SID).row == NEEDED - 1
+    assert other.claim("/p/N", SID).streak == NEEDED - 1
 
 
 def test_the_fullest_book_can_be_read():

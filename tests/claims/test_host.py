@@ -35,7 +35,7 @@ def test_one_url_that_is_judged_again_says_nothing(site):
     site.page("/p/1")
     for _ in range(3 * NEEDED):
         site.page("/p/1?sid=1", "/p/1")
-    assert site.claim(ANYWHERE, SID).row == 1
+    assert site.claim(ANYWHERE, SID).streak == 1
 
 
 def test_a_value_that_was_not_met_is_not_covered_until_many_were(site):
@@ -188,7 +188,7 @@ def test_an_original_is_never_withheld(site):
     for number in range(1000, 1000 + NEEDED):
         site.page(f"/p/{number}?sid=1")
         site.page(f"/p/{number}", f"/p/{number}?sid=1")  # it speaks for the claim
-    assert site.claim("/p/N", SID).row == 2 * NEEDED
+    assert site.claim("/p/N", SID).streak == 2 * NEEDED
     site.page("/p/2000?sid=7")
     assert site.finds("/p/2000?sid=8") == [SID]
     assert site.finds("/p/2000") is None
@@ -307,7 +307,7 @@ def test_a_claim_is_in_force_only_since_enough_requests_have_not_contradicted_it
         most = max(most, row)
         claim = site.host.claims.get(Key("/a/N", SID))
         if claim is not None:
-            assert claim.row <= row
+            assert claim.streak <= row
             assert not (contradicts and claim.is_in_force)
     assert most >= NEEDED or not site.host.claims.in_force
 

@@ -35,20 +35,20 @@ SID = Part(PARAMETER, "sid")
 
 
 def used(place, part, host="example.com"):
-    return UsedClaim(host, Key(place, part), Claim(row=60))
+    return UsedClaim(host, Key(place, part), Claim(streak=60))
 
 
 def entry(place="/p/N", part=SID, **more):
     return {
-        "event": "claim", "host": "example.com", "place": place, "part": list(part), "row": 20,
+        "event": "claim", "host": "example.com", "place": place, "part": list(part), "streak": 20,
         "ended": 0, "covered": 5, "withheld": 3, "checks": 8, "example": ["a", "b"],
     } | more  # fmt: skip
 
 
 def test_claims_of_several_audits_are_added_up():
-    first, second = entry(), entry(row=30, ended=1, covered=7, checks=10, example=None)
+    first, second = entry(), entry(streak=30, ended=1, covered=7, checks=10, example=None)
     [claim] = of_audit([first, second])
-    summed = Claim(State.IN_FORCE, row=30, ended=1, covered=12, withheld=6, checks=10)
+    summed = Claim(State.IN_FORCE, streak=30, ended=1, covered=12, withheld=6, checks=10)
     assert claim == UsedClaim("example.com", Key("/p/N", SID), summed)
 
 
@@ -87,7 +87,7 @@ def test_claims_in_force_that_crawlers_have_posted():
         ("urls other.example", b"unreadable"),
     ]
     [claim] = of_notices(notices)
-    assert (claim.host, claim.key, claim.claim.row) == ("example.com", Key("/p/N", SID), NEEDED)
+    assert (claim.host, claim.key, claim.claim.streak) == ("example.com", Key("/p/N", SID), NEEDED)
     assert claim.claim.example == (f"{HOST}/p/0?sid=0", f"{HOST}/p/0")
     assert Key(ANYWHERE, SID) in host.claims
 
@@ -103,11 +103,11 @@ def test_tests_on_the_whole_host_count_and_of_several_crawlers_those_of_one():
     state = State.IN_FORCE
     tested = {place: Claim(state, checks=n) for place, n in (("a", 4), ("b", 5), ("anywhere", 9))}
     one = dumped(**tested)
-    other = dumped(a=Claim(state, row=30, checks=7))
+    other = dumped(a=Claim(state, streak=30, checks=7))
     ended = dumped(b=Claim(State.ENDED, ended=1))
     for notices in ([one, other, ended], [ended, other, one]):
         [claim] = of_notices(notices)
-        assert (claim.key.place, claim.claim.row, claim.claim.checks) == ("/a", 30, 9)
+        assert (claim.key.place, claim.claim.streak, claim.claim.checks) == ("/a", 30, 9)
 
 
 DENIED = [

@@ -22,7 +22,7 @@ def claimed(**more):
     return {
         "time": START.isoformat(), "event": "claim", "host": "example.com", "place": "/p/N",
         "part": list(Part(PARAMETER, "sid")), "claim": "?sid=… has no effect on /p/N",
-        "row": 60, "ended": 0, "covered": 12, "withheld": 9, "checks": 40, "example": PAIR,
+        "streak": 60, "ended": 0, "covered": 12, "withheld": 9, "checks": 40, "example": PAIR,
         "counter": None,
     } | more  # fmt: skip
 

@@ -69,7 +69,7 @@ def test_what_claims_know_is_withheld_and_tested(crawl, site, audit):
     assert [line["page"] for line in lines] == [site.url + path for path in skipped]
     assert lines[0]["rules"] == [f"{SID} on /p/N"]
     [claim] = events(audit, "claim")
-    found = [claim[key] for key in ("place", "row", "ended", "withheld")]
+    found = [claim[key] for key in ("place", "streak", "ended", "withheld")]
     assert found == ["/p/N", made, 0, withheld]
 
 

@@ -4,8 +4,8 @@ A dropped page with new links is a case of the claim 'pages that are dropped in 
 nothing new'. A case is asked while the claim is open. Once it is in force, one case in twenty is,
 and each that has a link with parameters that no asked page had. *Asked* means: the page's callback
 runs, its items are withheld, and a few of the new requests that it yields are made, the samples;
-the rest are remembered. If a sample brings a new page, the rest are made, and the claim ends; pages
-that weren't asked because of it are requested again. A page without new links costs nothing.
+the rest are remembered. If a sample brings a new page, the rest are made, and the claim ends;
+pages that weren't asked because of it are requested again. A page without new links costs nothing.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ class Links(Withholding[tuple[Key, str]]):
 
         Each folder needs `LENT`, and its `share` of the `ENOUGH` for all folders of a host.
         """
-        of_host, of_folder = (self._claims.about(each).row for each in (_general(key), key))
+        of_host, of_folder = (self._claims.about(each).streak for each in (_general(key), key))
         return max(0, LENT - of_folder, ceil(share * (ENOUGH - of_host)))
 
     async def close(self) -> None:
@@ -358,11 +358,11 @@ class Links(Withholding[tuple[Key, str]]):
 
 
 def _tested(claim: Claim) -> str:
-    if not claim.row:
+    if not claim.streak:
         return "the last test of such links found a new page"
     return (
-        f"tests in a row that found nothing new: {claim.row}, so that at most"
-        f" {bound(claim.row):.1%} of them lead to something new (with 95 % confidence)"
+        f"tests in a row that found nothing new: {claim.streak}, so that at most"
+        f" {bound(claim.streak):.1%} of them lead to something new (with 95 % confidence)"
     )
 
 

@@ -26,7 +26,7 @@ SHOWN: Final = 12
 VAGUE: Final = 0.2
 """With ``report``, a claim isn't logged if this share of its pages may be new."""
 
-_REPORTED: Final = ("row", "ended", "covered", "withheld", "checks", "example", "counter")
+_REPORTED: Final = ("streak", "ended", "covered", "withheld", "checks", "example", "counter")
 """The fields of a claim that an audit has."""
 
 

@@ -139,7 +139,7 @@ class Skipping(UrlClaims):
             if is_made:
                 self._reporter.count("urls/explored")
                 return False
-        tests = tuple(host.claims[host.claims.tested(key)].row for key in found.keys)
+        tests = tuple(host.claims[host.claims.tested(key)].streak for key in found.keys)
         found = found._replace(tests=tests)
         if self._withheld.withhold(request, found, was_scheduled=was_scheduled):
             reports.skipped(self._reporter, request, found.keys)
@@ -149,7 +149,7 @@ class Skipping(UrlClaims):
         """Whether requests are withheld under a claim in force."""
         if key.part.kind == SPENT:
             budget = self._settings.pattern_budget
-            return budget > 0 and host.claims[key].row >= NEEDED + budget
+            return budget > 0 and host.claims[key].streak >= NEEDED + budget
         return self._settings.urls == "skip"
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:
@@ -204,27 +204,27 @@ class Skipping(UrlClaims):
         for (name, key), urls in by_claim.items():
             host = self._host(name)
             by_test[name, host.claims.tested(key)] += urls
-            if (claim := host.claims.get(key)) is not None and claim.gap >= FEW:
-                claim.gap = 0
+            if (claim := host.claims.get(key)) is not None and claim.since_test >= FEW:
+                claim.since_test = 0
                 chosen[urls[-1][0]] = None
         for (name, key), tested in by_test.items():
             claim = self._host(name).claims.get(key) or Claim()
-            chosen |= dict.fromkeys(untested(tested, claim.even))
-            claim.even = claim.row + 1
+            chosen |= dict.fromkeys(untested(tested, claim.examined))
+            claim.examined = claim.streak + 1
             left = [url for url, _ in tested if url not in chosen]
             lacking = ENOUGH - claim.checks - (len(tested) - len(left))
             chosen |= dict.fromkeys(spread(left, max(0, lacking)))
         return chosen
 
 
-def untested(urls: Sequence[tuple[str, int]], even: int) -> Iterator[str]:
+def untested(urls: Sequence[tuple[str, int]], examined: int) -> Iterator[str]:
     """Yield some of the requests withheld under a claim, so that no long stretch lacks a test.
 
-    With each URL comes the number of tests before it. Those before `even` were examined before.
+    With each URL comes the number of tests before it; those before `examined` were seen before.
     """
     longest = max(1, len(urls) // STRETCHES)
     for tests, stretch in groupby(urls, itemgetter(1)):
-        if tests >= even:
+        if tests >= examined:
             found = [url for url, _ in stretch]
             yield from spread(found, len(found) // longest)
 
