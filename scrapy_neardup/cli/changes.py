@@ -40,9 +40,11 @@ def changes(given: flags.Given) -> None:
     check_rereadable(given.old, given.new)
     changing, schemas = _known(given.old, given.new)
     counts: Counter[str] = Counter()
+    torn: Counter[str] = Counter()
     by_fingerprint = 0
     with output(given.path) as results:
-        for each in crawl_changes(_pages(given.old, changing), _pages(given.new, changing)):
+        before, after = (_pages(path, changing, torn) for path in (given.old, given.new))
+        for each in crawl_changes(before, after):
             counts[each.kind] += 1
             by_fingerprint += each.by_fingerprint
             if each.by_fingerprint and len(schemas) > 1:
@@ -54,6 +56,8 @@ def changes(given: flags.Given) -> None:
             if each.kind != UNCHANGED:
                 row = {"page": each.page, "change": each.kind, **each.lines}
                 results.buffer.write(json_line(row))
+    for path, number in torn.items():
+        click.echo(f"{path}: left out lines that a crash cut short: {number}", err=True)
     said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {said}", err=True)
     if by_fingerprint:
@@ -75,7 +79,7 @@ def _known(*audits: str) -> tuple[Changing, set[str]]:
     """Return what changes by itself in two crawls, and the parameters of their fingerprints."""
     found: Changing = {}
     schemas = set()
-    for _, entry in chain.from_iterable(rows_of(path, _WHAT) for path in audits):
+    for _, entry in chain.from_iterable(rows_of(path, _WHAT, torn=Counter()) for path in audits):
         if schema := entry.get("schema"):
             schemas.add(json.dumps(schema, sort_keys=True))
         if entry.get("event") == "refetched":
@@ -84,8 +88,8 @@ def _known(*audits: str) -> tuple[Changing, set[str]]:
     return found, schemas
 
 
-def _pages(path: str, changing: Changing) -> Iterator[PageText]:
-    for where, entry in rows_of(path, _WHAT):
+def _pages(path: str, changing: Changing, torn: Counter[str]) -> Iterator[PageText]:
+    for where, entry in rows_of(path, _WHAT, torn=torn):
         if "event" in entry:
             continue
         if "page" not in entry:

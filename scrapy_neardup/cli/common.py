@@ -77,6 +77,8 @@ def output(path: str) -> Iterator[TextIO]:
     Write bytes to its `buffer`.
     """
     if path == "-":
+        if sys.stdout is None:
+            raise errors.OutputError("standard output is closed; --output names a file")
         yield sys.stdout
         sys.stdout.flush()
         return
@@ -170,10 +172,10 @@ class Progress:
     """
 
     def __init__(self, wanted: bool | None, path: str = "-") -> None:
-        self._terminal = sys.stderr.isatty()
-        is_free = self._terminal and not (path == "-" and sys.stdout.isatty())
+        self.terminal = bool(sys.stderr and sys.stderr.isatty())
+        is_free = self.terminal and not (path == "-" and sys.stdout and sys.stdout.isatty())
         self.shown = is_free if wanted is None else wanted
-        self._every = 0.2 if self._terminal else 10.0
+        self._every = 0.2 if self.terminal else 10.0
         self._start = monotonic()
         self._due = self._start + self._every
 
@@ -198,7 +200,7 @@ class Progress:
 
     def done(self, count: int, unit: str) -> None:
         """Clear the line; in a log, where that is impossible, leave the final count."""
-        if self.shown and self._terminal:
+        if self.shown and self.terminal:
             click.echo("\r\x1b[K", nl=False, err=True)
         elif self.shown:
             self._draw(count, unit, 1.0)
@@ -210,5 +212,5 @@ class Progress:
             line = f"{share:4.0%}  {line}"
         if share and share < 1:
             line += f", {timedelta(seconds=round(seconds * (1 - share) / share))} left"
-        start = "\r\x1b[K" if self._terminal else ""
-        click.echo(start + line, nl=not self._terminal, err=True)
+        start = "\r\x1b[K" if self.terminal else ""
+        click.echo(start + line, nl=not self.terminal, err=True)

@@ -63,15 +63,15 @@ inputs = click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 
 
 def number_option(
-    *names: str, least: int = 1, metavar: str = "N", **how: Any
+    *names: str, least: int = 1, most: int | None = None, metavar: str = "N", **how: Any
 ) -> Callable[[Verb], Verb]:
     """Return an option that takes a whole number; `how` are arguments of `click.option`."""
-    return click.option(*names, metavar=metavar, type=click.IntRange(least), **how)
+    return click.option(*names, metavar=metavar, type=click.IntRange(least, most), **how)
 
 
 def size_in_bytes(_: click.Context, __: click.Parameter, value: str) -> int:
     """Parse 500MB or 4GB (powers of 1,000) or 1GiB (of 1,024) into bytes (a callback of click)."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
     if not found:
         raise click.BadParameter(f"{value!r} isn't a size such as 500MB or 4GB")
     number, unit, binary = found.groups()

@@ -78,6 +78,7 @@ _UNUSED = {"hamming": {"threshold"}, "containment": {"distance", "algorithm"}}
 )
 @flags.number_option(
     "--minima",
+    most=1 << 16,
     metavar="N",
     default=None,
     help="For jaccard: compare N minima of each page instead of all shingles, which estimates"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
 
 import click
@@ -12,10 +11,11 @@ import numpy as np
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.files.fingerprintfiles import open_sources
+from scrapy_neardup.offline.files.fingerprintfiles import open_sources, packed_at
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import packed_lines
-from scrapy_neardup.stores.packfile import open_packed, read_packed, write_pieces
+from scrapy_neardup.offline.readers.files import standard_input
+from scrapy_neardup.stores.packfile import read_packed, write_pieces
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.tables.packed.checked import Encoded
 from scrapy_neardup.tables.packed.packedindex import (
@@ -140,9 +140,9 @@ def unpack(given: flags.Given) -> None:
       scrapy-neardup unpack crawl.pack --format jsonl | head
     """  # noqa: D301  (click's mark for lines to keep)
     if given.packed == "-":
-        index = read_packed(sys.stdin.buffer.read(), "standard input")
+        index = read_packed(standard_input().read(), "standard input")
     else:
-        index = open_packed(given.packed)
+        index = packed_at(given.packed)
     if given.kind == "jsonl" and not (index.rows.has_ids or index.rows.has_urls):
         raise ConfigurationError(
             f"NEARDUP_FORMAT jsonl: {given.packed} has neither page ids nor names; write it raw"

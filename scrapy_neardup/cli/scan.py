@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
@@ -98,7 +97,7 @@ def scan(given: flags.Given) -> None:
                 f"Interrupted after {counts.total():,} pages: {lines}{kept}."
             ) from None
         line.done(counts.total(), "pages")
-    if sys.stderr.isatty() if given.progress is None else given.progress:
+    if line.terminal if given.progress is None else given.progress:
         click.echo(_summary(counts, line.seconds), err=True)
 
 

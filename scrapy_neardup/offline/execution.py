@@ -124,10 +124,10 @@ class Processes(Workers):
                 made.write_bytes(state)
 
             def submit(task: Any) -> Future[Any]:
+                if self._pool is None:  # its helper process, which comes first, unblocks SIGINT
+                    context = get_context("spawn")
+                    self._pool = ProcessPoolExecutor(self.size, context, _begin)
                 with _deaf_to_interrupts():
-                    if self._pool is None:
-                        context = get_context("spawn")
-                        self._pool = ProcessPoolExecutor(self.size, context, _begin)
                     return self._pool.submit(_run, made, task)
 
             try:

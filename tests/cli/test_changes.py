@@ -65,6 +65,24 @@ def test_fingerprints_with_different_keys_are_not_compared(call):
     assert message.count("\n") == 1
 
 
+def test_lines_that_a_crash_cut_are_left_out_as_by_report(call, tmp_path):
+    old = audit(tmp_path / "old.jsonl", same="a", changed="b", gone="c")
+    first, *others = old.read_text().splitlines(keepends=True)
+    torn = "".join([first, '{"time": "20\0\0\n', *others[:1], others[-1][:9]])
+    (tmp_path / "torn.jsonl").write_text(torn)
+    result = call("changes", "old.jsonl", "torn.jsonl")
+    assert result.stderr.startswith(
+        "torn.jsonl: left out lines that a crash cut short: 2\nPages: "
+    )
+    assert {"page": "https://example.com/gone", "change": "gone"} in [
+        *map(json.loads, result.stdout.splitlines())
+    ]
+    (tmp_path / "junk.jsonl").write_text("junk\n" + torn)
+    assert (
+        "junk.jsonl, line 1: not a line of" in call("changes", "junk.jsonl", old, status=2).stderr
+    )
+
+
 def test_names_that_are_no_unicode(call):
     for name in ("old", "new"):
         write_lines(Path(name), [{"page": f"{name}\ud800é", "fingerprint": "1"}])

@@ -54,7 +54,7 @@ def test_every_verb_takes_any_names(call, rows, data):
 def test_a_column_that_is_not_there_is_named(call, verb, tmp_path):
     (tmp_path / "x.csv").write_text("text\nsome words\n")
     result = call(*verb, "x.csv", "--id-column", "key", status=2)
-    assert 'x.csv, row 1: has no "key"' in result.stderr
+    assert 'x.csv: has no column "key" but text' in result.stderr
     result = call(*verb, "x.csv", "--text-column", "a", status=2)
     assert "--text-column or --html-column names another column" in result.stderr
     call(*verb, "x.csv", "--text-column", "a", "--html-column", "b", status=2)

@@ -107,6 +107,29 @@ def test_a_second_one_ends_processes_that_are_busy(tmp_path):
         assert not [command for command in left if "spawn_main" in command]
 
 
+STARTED = """
+from functools import partial
+from multiprocessing import util
+from signal import SIG_BLOCK, SIGINT, pthread_sigmask
+from scrapy_neardup.offline.execution import Processes
+from pool_tasks import sleep
+start = util.spawnv_passfds
+def started(*how):
+    print("deaf" if SIGINT in pthread_sigmask(SIG_BLOCK, ()) else "interrupted", flush=True)
+    return start(*how)
+util.spawnv_passfds = started
+with Processes(2) as work:
+    list(work(partial, [0, 0], sleep, 0))
+"""
+
+
+def test_processes_are_deaf_from_their_start(tmp_path):
+    """A terminal sends Ctrl-C to all; one that is still importing would print a traceback."""
+    with running(STARTED, folder=tmp_path) as process:
+        said, error = process.communicate(timeout=60)
+    assert (said.split(), error) == (["deaf"] * 2, "")  # the first line is read already
+
+
 TUNING = """
 from scrapy_neardup.offline.jobs import tuning
 told = tuning._Run.add

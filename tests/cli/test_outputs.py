@@ -2,8 +2,10 @@
 
 import errno
 import json
+import os
 import tempfile
 from contextlib import nullcontext
+from functools import partial
 
 import pytest
 from datasets import json_lines, write_data_set
@@ -87,3 +89,18 @@ def test_temporary_files_of_jobs_that_can_not_be_written(call, monkeypatch, tmp_
     monkeypatch.setattr(choosing, "_deal", full)
     said = call("dedupe", "in", "--output", "out", status=2).stderr
     assert said == "Error: out: can't be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(("stream", "arguments", "said"), [
+    (0, "scan -", "-: can't be read: standard input is closed"),
+    (0, "unpack -", "-: can't be read: standard input is closed"),
+    (1, "scan pages.jsonl", "standard output is closed; --output names a file"),
+    (2, "scan pages.jsonl", ""),
+    (1, "scan pages.jsonl --output x.jsonl", ""),
+])  # fmt: skip
+def test_a_stream_may_be_closed(start, tmp_path, stream, arguments, said):
+    """As by `>&-` in a shell."""
+    (tmp_path / "pages.jsonl").write_text('{"text": "a b c"}\n')
+    process = start(*arguments.split(), preexec_fn=partial(os.close, stream))
+    assert said in process.communicate(timeout=60)[1]
+    assert process.returncode == (2 if said else 0)

@@ -33,6 +33,9 @@ def test_a_packed_file(call, site, rows, tmp_path):
     (tmp_path / "scan.jsonl").write_text(call("scan", "site").stdout)
     call("pack", "scan.jsonl", "--output", "site.pack")
     found = rows(call("query", "site/2b.html", "--in", "site.pack").stdout)
+    there = f"file://{tmp_path}/site.pack"
+    assert rows(call("query", "site/2b.html", "--in", there).stdout) == found
+    assert call("unpack", there).stdout_bytes == call("unpack", "site.pack").stdout_bytes
     assert {"query": "site/2b.html", "page": "site/2b.html", "distance": 0} in found
     assert {each["page"][5] for each in found} == {"2"}
     Path("site.pack").rename("site.base")

@@ -126,7 +126,7 @@ def test_a_name_that_is_no_unicode_is_told_apart_and_can_be_stored(here):
          "x.jsonl.gz: its compressed data ends too early"),
         ("x.html.gz", gzip.compress(JUNK, mtime=0)[:500], "x.html.gz: its compressed data ends"),
         ("x.html.gz", gzip.compress(b"x" * 99, mtime=0)[:-8] + b"\0" * 8,
-         "x.html.gz: can't be read: CRC"),
+         "x.html.gz: its compressed data is damaged: CRC"),
         ("x.html.gz", b"\x1f\x8b\x08" + b"\0" * 7 + b"\xff" * 99, "compressed data is damaged"),
         ("x.csv", "text,n\na,1,2\n", "x.csv, row 1: has 3 fields, and the first line 2"),
         ("x.json", '[{"text": "a"}, {"text": ', "x.json, row 2: not JSON"),
@@ -139,7 +139,7 @@ def test_a_name_that_is_no_unicode_is_told_apart_and_can_be_stored(here):
         ("x.csv", 'text,n\na,1\n5,"never closed\nmore\n',
          "x.csv, row 3: not CSV (the row before has a quote that is never closed"),
         ("x.csv", "text\rone\rtwo\r", "x.csv, row 1: not CSV (a line ends in CR alone"),
-        ("x.csv", "ID,Words\n1,a\n", 'not an object with "html" or "text" but ID, Words'),
+        ("x.csv", "ID,Words\n1,a\n", 'x.csv: has no column "html" or "text" but ID, Words'),
         ("x.jsonl", lines({"id": 1, "words": "a"}), 'with "html" or "text" but id, words'),
         *(("x.json", f'[{{"text": "a"}}]{more}', "x.json, row 2: there is more after the end")
           for more in ('\n[{"text": "b"}]', ",")),

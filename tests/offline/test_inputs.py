@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from contextlib import nullcontext
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -11,6 +12,7 @@ import pytest
 from datasets import FILES, json_lines, stream
 from pyarrow.parquet import read_table, write_table
 
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.readers import tables
 from scrapy_neardup.offline.readers.corpus import Corpus, records_of
@@ -90,6 +92,15 @@ def test_lines_are_cut_and_marked_in_every_format(tmp_path, name):
     assert marks == [[[4 * n + 1, 4 * n + 17]] for n in range(3)]
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_marked_files_are_not_marked_again(tmp_path, name):
+    (tmp_path / name).write_bytes(FILES[name](ROWS))
+    marks = TrimOptions(unit="lines", number=1, mark=True)
+    trim([f"{tmp_path}/{name}"], f"{tmp_path}/once", marks)
+    with pytest.raises(InputError, match=f"{name}: has a column neardup_repeated already"):
+        trim([f"{tmp_path}/once"], f"{tmp_path}/twice", marks)
+
+
 @pytest.mark.parametrize("kept", [[1, 2], [0], [2], [], [0, 1, 2]])
 def test_an_array_stays_one_whatever_is_kept(tmp_path, kept):
     texts = ["".join(f"{letter}{n} " for n in range(9)) for letter in "abc"]
@@ -123,6 +134,20 @@ def test_a_folder_that_datasets_saved(tmp_path):
         for row in rows_of("x.arrow", (tmp_path / "out/train" / name).read_bytes())
     ]
     assert [row["n"] for row in kept] == [0, 1, 2, 3, 5]
+    (folder / "dataset_info.json").write_text('{"features": {"text": {}}, "citation": "a"}')
+    marks = TrimOptions(unit="lines", number=1, mark=True)
+    trim([f"{tmp_path}/in"], f"{tmp_path}/marked", marks)  # one column more
+    described = json.loads((tmp_path / "marked/train/dataset_info.json").read_bytes())
+    assert described == {"features": None, "citation": "a"}
+
+
+@pytest.mark.parametrize("state", ['{"version": 1}', '{"_data_files": ["x"]}', "[]", "torn"])
+def test_another_program_may_keep_its_state_beside_arrow_files(tmp_path, state):
+    (tmp_path / "x.arrow").write_bytes(stream(ROWS))
+    (tmp_path / "state.json").write_text(state)
+    torn = pytest.raises(InputError, match=r"state.json: not JSON")
+    with torn if state == "torn" else nullcontext():
+        assert len([*Corpus([str(tmp_path)])]) == len(ROWS)
 
 
 def test_plain_text_is_a_document_a_file(tmp_path):

@@ -7,6 +7,8 @@ import io
 import json
 import lzma
 import os
+import zlib
+from contextlib import nullcontext
 
 import fsspec
 import pytest
@@ -14,7 +16,7 @@ from datasets import FILES, json_lines, table_of
 from warcs import HTML, html, warc
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.dedupe import TrimOptions, dedupe, trim
+from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.jobs.scanning import texts as read_texts
 from scrapy_neardup.offline.readers.compression import zstandard
@@ -74,6 +76,28 @@ def test_damaged_compression_is_named(tmp_path, packed):
 
 
 @pytest.mark.parametrize("packed", PACK)
+def test_what_follows_compressed_data_is_read_or_named(tmp_path, packed):
+    """Python's own readers of bzip2 and xz would end there without an error."""
+    whole, path = PACK[packed](LINES), tmp_path / f"x.jsonl.{packed}"
+    path.write_bytes(whole * 2)
+    assert texts(path) == TEXTS * 2
+    for more in (b"something else", whole[:6] + b"\xff" * 40):
+        path.write_bytes(whole + more)
+        with pytest.raises(InputError, match=f"x.jsonl.{packed}: "):
+            texts(path)
+
+
+def test_xz_that_needs_much_memory_is_told_from_a_damaged_one(tmp_path):
+    packed = bytearray(lzma.compress(LINES))
+    for size, found in ((30, None), (31, InputError)):  # windows of 128 and 192 MiB
+        packed[16] = size
+        packed[20:24] = zlib.crc32(packed[12:20]).to_bytes(4, "little")
+        (tmp_path / "x.jsonl.xz").write_bytes(packed)
+        with pytest.raises(found, match="its window of Zs") if found else nullcontext():
+            assert texts(tmp_path / "x.jsonl.xz") == TEXTS
+
+
+@pytest.mark.parametrize("packed", PACK)
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "y.arrow"])
 def test_tables_that_are_compressed_once_more(tmp_path, packed, name):
     kept = deduped(tmp_path, f"{name}.{packed}", PACK[packed](FILES[name](ROWS)))
@@ -102,7 +126,7 @@ def test_zstandard_that_needs_much_memory_is_told_from_a_damaged_one(tmp_path):
         parts = packer.compress(LINES[:9]), packer.compress(LINES[9:]), packer.flush()
         (tmp_path / f"{bits}.jsonl.zst").write_bytes(b"".join(parts))
     assert texts(tmp_path / "27.jsonl.zst") == TEXTS
-    with pytest.raises(InputError, match=r"31.jsonl.zst: its Zstandard window is larger than 128"):
+    with pytest.raises(InputError, match=r"31.jsonl.zst: its window of Zstandard or xz is larger"):
         texts(tmp_path / "31.jsonl.zst")
 
 
@@ -171,6 +195,20 @@ def test_dialects_of_csv(tmp_path, delimiter, before):
 def test_a_delimiter_in_quotes_is_none(tmp_path):
     (tmp_path / "x.csv").write_bytes(b'"a;b;c",text\n1,one;two\n')
     assert texts(tmp_path / "x.csv") == ["one;two"]
+
+
+@pytest.mark.parametrize(("first", "said"), [
+    ("a,b", 'no column "html" or "text" but a, b'),
+    ("just a line of text", 'no column "html" or "text"'),
+])  # fmt: skip
+@pytest.mark.parametrize("rows", ["", "\n", "\n1,2\n"])
+def test_the_first_line_of_csv_names_the_columns(tmp_path, first, said, rows):
+    """As in Parquet, also if there are no rows."""
+    (tmp_path / "x.csv").write_text(first + rows)
+    with pytest.raises(InputError, match=f"x.csv: has {said}"):
+        texts(tmp_path / "x.csv")
+    summary = dedupe([f"{tmp_path}/x.csv"], f"{tmp_path}/out", DedupeOptions(skip_bad=True))
+    assert (summary.bad_files, summary.bad_lines) == (1, 0)
 
 
 def test_a_cut_record_keeps_its_line_end(tmp_path):
@@ -337,7 +375,7 @@ def test_what_can_be_read_only_once_is_not_deduped(tmp_path):
             dedupe([path], f"{tmp_path}/out")
 
 
-@pytest.mark.parametrize("name", ["x.jsonl.zst", "x.jsonl.bz2", "x.ndjson.xz", "x.jsonl"])
+@pytest.mark.parametrize("name", ["x.jl.zst", "x.jsonl.bz2", "x.ndjson.xz", "x.jsonlines"])
 def test_fingerprints_from_compressed_lines_and_pipes(tmp_path, name):
     line = {"page": "p", "fingerprint": "00000000000000ff"}
     content = PACK.get(name.rpartition(".")[2], bytes)(json_lines([line]).encode())

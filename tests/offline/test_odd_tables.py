@@ -1,15 +1,25 @@
 """Arrow and Parquet files with unusual types, dictionaries and damage."""
 
+import io
+from base64 import b64encode
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
 import pytest
-from pyarrow.parquet import write_table
+from pyarrow.parquet import ParquetWriter, read_table, write_table
+from pyarrow.parquet.encryption import (
+    CryptoFactory,
+    EncryptionConfiguration,
+    KmsClient,
+    KmsConnectionConfig,
+)
 
 from scrapy_neardup.errors import InputError, OutputError
 from scrapy_neardup.offline.dedupe import DedupeOptions, TrimOptions, dedupe, trim
+from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.jobs.scanning import texts as read_texts
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.namedcolumns import Columns
@@ -116,9 +126,17 @@ def test_a_dictionary_that_an_arrow_file_can_not_have_is_named(tmp_path):
     assert dedupe([f"{tmp_path}/x.arrow"], f"{tmp_path}/all").kept == 2
 
 
-@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
-def test_texts_of_one_length_are_marked_and_not_cut(tmp_path, name):
-    table = pa.table({"text": pa.array([b"shared\nown", b"shared\nnew"], pa.binary(10))})
+RUNS = pa.RunEndEncodedArray.from_arrays([1, 2], ["shared\nown", "shared\nnew"])
+
+
+@pytest.mark.parametrize(("name", "column"), [
+    *((name, pa.array([b"shared\nown", b"shared\nnew"], pa.binary(10)))
+      for name in ("x.parquet", "x.arrow")),
+    ("x.arrow", RUNS),
+    ("x.arrow", pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [RUNS.values])),
+])  # fmt: skip
+def test_texts_of_types_that_can_not_be_written_are_marked_and_not_cut(tmp_path, name, column):
+    table = pa.table({"text": column})
     (write_table if name == "x.parquet" else pa.feather.write_feather)(table, tmp_path / name)
     options = TrimOptions(unit="lines", number=1)
     with pytest.raises(OutputError, match=f"{name}: can't be written in its own format"):
@@ -127,3 +145,75 @@ def test_texts_of_one_length_are_marked_and_not_cut(tmp_path, name):
         trim([f"{tmp_path}/{name}"], f"{tmp_path}/marked", replace(options, mark=True)).trimmed
         == 2
     )
+
+
+class _Keys(KmsClient):
+    wrap_key = staticmethod(lambda key, _: b64encode(key))
+
+
+def test_encrypted_columns_are_named(tmp_path):
+    """pyarrow would end the process."""
+    factory = CryptoFactory(lambda _: _Keys())
+    for name, is_plain in (("footer", False), ("columns", True)):
+        how = EncryptionConfiguration("a", column_keys={"b": ["text"]}, plaintext_footer=is_plain)
+        secret = factory.file_encryption_properties(KmsConnectionConfig(), how)
+        table = pa.table({"text": ["a b c"], "fingerprint": pa.array([1], pa.uint64())})
+        write_table(table, tmp_path / f"{name}.parquet", encryption_properties=secret)
+        for read in (partial(texts, column="text"), open_source):
+            with pytest.raises(InputError, match=rf"{name}.parquet: .*(encrypted|not a packed)"):
+                read(f"{tmp_path}/{name}.parquet")
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_times_that_python_has_not_are_text(tmp_path, name):
+    """Databases write the date `infinity` so."""
+    days = pa.array([20_000, (1 << 31) - 1, None], pa.date32())
+    table = pa.table({"text": ["a b c"] * 3, "day": days, "days": [[each] for each in days]})
+    (write_table if name == "x.parquet" else pa.feather.write_feather)(table, tmp_path / name)
+    paths = [f"{tmp_path}/{name}"]
+    found = [each.id for each in Corpus(paths, Columns(id="day"))]
+    assert found == ["2024-10-04", f"<value out of range: {(1 << 31) - 1}>", None]
+    with pytest.raises(InputError, match="can't be ranked by 'newest:day': Invalid isoformat"):
+        dedupe(paths, f"{tmp_path}/out", DedupeOptions(keep="newest:day"))
+    options = DedupeOptions(keep="newest:day", skip_bad=True)
+    summary = dedupe(paths, f"{tmp_path}/kept", options)
+    assert (summary.bad_lines, [each.row for each in Corpus([f"{tmp_path}/kept/{name}"])]) == (
+        1,
+        [0],
+    )
+    if name == "x.arrow":
+        with pytest.raises(InputError, match=r"x.arrow: .*Unsupported cast"):
+            [*Corpus(paths, Columns(id="days"))]
+
+
+def test_what_follows_an_arrow_stream_is_named(tmp_path):
+    table = pa.table({"text": ["a", "b"]})
+    with pa.ipc.new_stream(str(tmp_path / "x.arrow"), table.schema) as file:
+        file.write_table(table)
+    content = (tmp_path / "x.arrow").read_bytes()
+    (tmp_path / "x.arrow").write_bytes(content * 2)  # as `cat` joins files
+    with pytest.raises(InputError, match=r"x.arrow: .*there is more after the end"):
+        texts(tmp_path / "x.arrow", "text")
+    (tmp_path / "x.arrow").write_bytes(content[:-8])  # without the mark of its end
+    assert texts(tmp_path / "x.arrow", "text") == ["a", "b"]
+
+
+def test_metadata_that_is_not_in_the_schema_is_kept(tmp_path):
+    """As polars writes its own."""
+    table = pa.table({"text": ["a b c"] * 2}).replace_schema_metadata({"a": "1"})
+    with ParquetWriter(tmp_path / "x.parquet", table.schema) as file:
+        file.write_table(table)
+        file.add_key_value_metadata({"b": "2"})
+    assert dedupe([f"{tmp_path}/x.parquet"], f"{tmp_path}/out").equal == 1
+    assert read_table(tmp_path / "out/x.parquet").schema.metadata == {b"a": b"1", b"b": b"2"}
+
+
+def test_checksums_of_parquet_are_checked(tmp_path):
+    """Spark writes them."""
+    table = pa.table({"text": ["some words", "other words"]})
+    write_table(table, target := io.BytesIO(), compression="none", write_page_checksum=True)
+    (tmp_path / "x.parquet").write_bytes(
+        target.getvalue().replace(b"some words", b"same words", 1)
+    )
+    with pytest.raises(InputError, match=r"x.parquet: .*CRC"):
+        texts(tmp_path / "x.parquet", "text")

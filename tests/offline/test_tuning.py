@@ -151,6 +151,7 @@ def test_an_audit_gives_the_texts_it_holds():
     kept = audit.kept("http://a.example/1", **shown | {"text": content.text})
     audit.drop("http://a.example/2", kept)
     audit.kept("http://a.example/1", text="again")
+    audit.entries.append({**audit.entries[0], "page": "http://a.example/3", "text": None})
     [found] = audited_pages(entries(audit.lines(), "a"))
     assert (found.name, found.content.title, found.content.headings) == (
         "http://a.example/1", "One", ("H",)

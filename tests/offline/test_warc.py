@@ -27,13 +27,16 @@ def test_only_pages_that_were_answered_are_read(tmp_path, compressed):
         html("http://a.test/x", content_type="application/xhtml+xml"),
         html("http://a.test/untold", content_type=""),
         html("http://a.test/data", content_type="", body=b"\x00\x01\x02"),
+        html("http://a.test/twice", content_type="text/html, text/html"),
+        html("http://a.test/bare", content_type="html"),
         html("http://me:secret@a.test/"),
         html("http://a.test/empty", body=b""),
         compressed=compressed,
     )
     records = read(tmp_path, content)
     assert [(record.page.removeprefix("http://a.test/"), record.html) for record in records] == [
-        ("", HTML), ("x", HTML), ("untold", HTML), ("", HTML), ("empty", b""),
+        ("", HTML), ("x", HTML), ("untold", HTML), ("twice", HTML), ("bare", HTML), ("", HTML),
+        ("empty", b""),
     ]  # fmt: skip
     first, *_, secret, _ = records
     assert (first.content_type, first.encoding) == ("text/html", "iso-8859-1")

@@ -13,7 +13,7 @@ while the job runs::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.dedupe import cutting
@@ -125,6 +126,11 @@ class _Trimmer:
         self.counts[2] += sum(end - start for start, end in found)
         return found
 
+    def _check(self, path: str, columns: Container[str]) -> None:
+        """Raise an `InputError` for a second column of marks."""
+        if self._options.mark and cutting.MARKS in columns:
+            raise InputError(f"{path}: has a column {cutting.MARKS} already; rename or remove it")
+
     def pieces(self, path: str, kind: str, target: IO[bytes]) -> None:
         """Write a file of text."""
         with compressed(target, path) as file:
@@ -132,6 +138,7 @@ class _Trimmer:
             for piece in pieces(path, kind):
                 raw, item = piece.raw.decode("utf-8", "surrogateescape"), piece.item()
                 if piece.row is not None:
+                    self._check(path, item)
                     raw = self._changed(raw, item, piece.row, header)
                 elif item:
                     header = item
@@ -160,6 +167,7 @@ class _Trimmer:
         with table_copy(path, kind, target, more) as (batches, write):
             row = 0
             for batch in batches:
+                self._check(path, batch.schema.names)
                 at = batch.schema.names.index(self._options.text)
                 texts = strings(batch.column(at))
                 spans = [self._spans(text, each) for each, text in enumerate(texts, row)]
@@ -247,6 +255,6 @@ def _trim_shard(options: TrimOptions, output: str, task: Task) -> int:
     with files.written(f"{output}/{task.shard.name}") as target:
         write = trimmer.pieces if task.shard.kind in KINDS else trimmer.table
         write(path, task.shard.kind, target)
-    describe(task.shard, output)
+    describe(task.shard, output, has_more=options.mark)
     write_json(task.done, trimmer.counts.tolist())
     return int(trimmer.counts[0])

@@ -7,9 +7,10 @@ unreadable lines.
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain, pairwise
 from shutil import copyfileobj
@@ -67,8 +68,11 @@ def _rewrite(shard: Shard, folder: str, kept: Rows, removed: Rows) -> None:
     describe(shard, folder)
 
 
-def describe(shard: Shard, folder: str) -> None:
-    """Copy the metadata of a folder saved by Hugging Face's `datasets`, so that it loads."""
+def describe(shard: Shard, folder: str, *, has_more: bool = False) -> None:
+    """Copy the metadata of a folder saved by Hugging Face's `datasets`, so that it loads.
+
+    If a file `has_more` columns, `datasets` takes all from its schema.
+    """
     source, target = _above(shard.paths[0]), _above(f"{folder}/{shard.name}")
     if shard.kind != "arrow" or not files.exists(f"{source}/state.json"):
         return
@@ -77,8 +81,12 @@ def describe(shard: Shard, folder: str) -> None:
         copies.append((_above(source), _above(target), "dataset_dict.json"))
     for there, here, name in copies:
         if files.exists(f"{there}/{name}"):
+            content = files.content_of(f"{there}/{name}")
+            if has_more and name == "dataset_info.json":
+                with suppress(ValueError, TypeError):  # `datasets` can't load it either
+                    content = files.json_line({**json.loads(content), "features": None})
             with files.written(f"{here}/{name}") as file:
-                file.write(files.content_of(f"{there}/{name}"))
+                file.write(content)
 
 
 def _above(path: str) -> str:
@@ -147,6 +155,9 @@ def table_copy(
             if kind == "parquet":
                 read = parquet.ParquetFile(file, buffer_size=_PART, pre_buffer=False)
                 schema, found = read.schema_arrow, _row_batches(read, file)
+                notes = {**(read.metadata.metadata or {}), **(schema.metadata or {})}
+                notes.pop(b"ARROW:schema", None)
+                schema = schema.with_metadata(notes)
             else:
                 read = tables.arrow_reader(file)
                 schema, found = read.schema, tables.arrow_batches(read)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source, within
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.readers import tables
 from scrapy_neardup.offline.readers.corpus import kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
@@ -24,9 +25,9 @@ from scrapy_neardup.offline.readers.files import (
     unicode_of,
     using_temporary,
 )
-from scrapy_neardup.offline.readers.tables import page_sizes, reading_table, table_rows
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
+from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.tables.packed.rows import Strings, Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
@@ -53,15 +54,17 @@ class _RawFile(FileSource):
         return values.astype(np.uint64, copy=False)
 
 
+def packed_at(path: str) -> PackedIndex:
+    """Return the index of a packed file, which is read if it isn't a local one."""
+    return read_packed(content_of(path), path) if is_remote(path) else open_packed(path)
+
+
 class _PackedFile(FileSource):
     """A file that ``scrapy-neardup pack`` wrote; its rows are sorted by fingerprint."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        if is_remote(path):
-            self.index = read_packed(content_of(path), path)
-        else:
-            self.index = open_packed(path)
+        self.index = packed_at(path)
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
         self.length = count = len(self.index)
@@ -143,14 +146,16 @@ def scanned_lines(
         for where, row in rows or objects(path, SCANNED):
             if row.get("fingerprint", "") is None:
                 continue  # a page that wasn't judged
-            digits, page = row.get("fingerprint"), row.get("page")
+            digits, page, schema = row.get("fingerprint"), row.get("page"), row.get("schema")
             if not (isinstance(digits, str) and isinstance(page, str) and _HEX.fullmatch(digits)):
                 raise InputError(
                     f'{where}: not {SCANNED}, with "page" and a "fingerprint" of 16 hexadecimal'
                     " digits"
                 )
-            if not schemas or row.get("schema") != schemas[-1]:
-                schemas.append(row.get("schema"))
+            if not isinstance(schema, dict | None):
+                raise InputError(f"{where}: not {SCANNED}: its schema isn't an object")
+            if not schemas or schema != schemas[-1]:
+                schemas.append(schema)
             if len(schemas) > 1:
                 raise InputError(
                     f"{where}: its fingerprint was made in another way than those before"
@@ -187,7 +192,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         return _PackedFile(path)
     if start.startswith(b"PAR1"):
         if _is_scanned(path, column):
-            return scanned_lines(path, stored=stored, rows=table_rows(path))
+            return scanned_lines(path, stored=stored, rows=tables.table_rows(path))
         return _ParquetFile(path, column)
     if kind_of(path) == "lines":
         return scanned_lines(path, stored=stored)
@@ -196,13 +201,13 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
     raise InputError(
         f"{path}: not a packed or Parquet file, and its name ends neither in"
         f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
-        " nor in .jsonl, .ndjson (JSON lines as scan prints them)"
+        " nor in .jsonl, .ndjson, .jl (JSON lines as scan prints them)"
     )
 
 
 def _is_scanned(path: str, column: str) -> bool:
     """Return whether the fingerprints of a Parquet file are digits, as ``scan`` writes them."""
-    with reading_table(path), opened(path) as file:
+    with tables.reading_table(path), opened(path) as file:
         from pyarrow.parquet import read_schema  # noqa: PLC0415
 
         schema = read_schema(file)
@@ -237,12 +242,14 @@ class _ParquetFile(FileSource):
     def __init__(self, path: str, column: str) -> None:
         super().__init__(path, column)
         self._column = column
-        with reading_table(path):
+        with tables.reading_table(path):
             from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
             self._file = ParquetFile(opened(path) if is_remote(path) else path)
             columns = self._file.schema_arrow.names
             groups = self._file.metadata
+            with opened(path) as file:
+                tables.check_readable(file, groups)
         if column not in columns:
             raise InputError(
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
@@ -286,7 +293,7 @@ class _ParquetFile(FileSource):
         for values in self._values(self._name, start, stop):
             for chunk in values.dictionary_encode().chunks:
                 numbers = chunk.indices.to_pylist()
-                with reading_table(self.path):
+                with tables.reading_table(self.path):
                     known = {
                         number: self._short(chunk.dictionary[number])
                         for number in set(numbers) - {None}
@@ -313,11 +320,11 @@ class _ParquetFile(FileSource):
             yield self._read(group, column).slice(begin, end - begin)
 
     def _read_group(self, group: int, column: str) -> Any:
-        with reading_table(self.path):
+        with tables.reading_table(self.path):
             metadata = self._file.metadata.row_group(group)
             with opened(self.path) as file:
                 size = sum(
-                    sum(page_sizes(file, leaf))
+                    sum(tables.page_sizes(file, leaf))
                     for leaf in map(metadata.column, range(metadata.num_columns))
                     if f"{leaf.path_in_schema}.".startswith(f"{column}.")
                 )

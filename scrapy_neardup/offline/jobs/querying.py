@@ -15,11 +15,11 @@ from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sketch import Sketch, overlap
 from scrapy_neardup.offline.execution import left_of
+from scrapy_neardup.offline.files.fingerprintfiles import packed_at
 from scrapy_neardup.offline.jobs.joining import Shingles
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.stores.entryformat import PACKED
-from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.verdict import Verdict
@@ -109,7 +109,7 @@ class PackedQueries:
         `hash_key`, and functions. Raises `InputError` if the file can't be read, and
         `StoreMismatchError` if its pages were read in another way.
         """
-        index = open_packed(path)
+        index = packed_at(path)
         if index.schema is None:  # raw fingerprints, supposed to be those of scan by default
             return cls(index, Parameters(**changed))
         shape = {} if index.records is None else dict(index.records.shape)

@@ -56,7 +56,7 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
     """Yield the distinct pages of audits with texts: title, headings and text."""
     names: set[str] = set()
     for entry in entries:
-        if "text" in entry and entry["page"] not in names:
+        if isinstance(entry.get("text"), str) and entry["page"] not in names:
             names.add(entry["page"])
             yield ReadPage(
                 entry["page"],

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
-from bz2 import BZ2File
+from bz2 import BZ2Decompressor, BZ2File
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from gzip import GzipFile
+from gzip import BadGzipFile, GzipFile
 from importlib import import_module
 from io import BufferedReader
-from lzma import LZMAError, LZMAFile
+from lzma import LZMADecompressor, LZMAError, LZMAFile
 from typing import IO, Any, cast
 
 from scrapy_neardup.errors import INSTALL, InputError
@@ -24,15 +25,34 @@ except ImportError:
         _zstd = None
 DAMAGED: tuple[type[Exception], ...] = (
     zlib.error,
+    BadGzipFile,
     LZMAError,
     *([_zstd.ZstdError] if _zstd else []),
 )
 """Exceptions for damaged compressed data."""
 
+
+def _streams(
+    file: IO[bytes], decoder: Callable[..., Any], usual: Callable[..., Any], **how: int
+) -> IO[bytes]:
+    """Return the content of streams, one after the other; anything else after one is an error.
+
+    The `usual` classes end there without an error. They read by a class that Python may move; then
+    they serve.
+    """
+    module = "compression._common._streams" if sys.version_info >= (3, 14) else "_compression"
+    try:
+        reader = import_module(module).DecompressReader
+    except (ImportError, AttributeError):
+        return cast("IO[bytes]", usual(file))
+    return BufferedReader(reader(file, decoder, **how))
+
+
 _MAGIC: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": lambda file: GzipFile(fileobj=file),
-    b"BZh": BZ2File,
-    b"\xfd7zXZ\0": LZMAFile,
+    b"BZh": lambda file: _streams(file, BZ2Decompressor, BZ2File),
+    # A window of 128 MiB, as for Zstandard.
+    b"\xfd7zXZ\0": lambda file: _streams(file, LZMADecompressor, LZMAFile, memlimit=160 << 20),
 }
 """First bytes of a file -> its decompressor."""
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"

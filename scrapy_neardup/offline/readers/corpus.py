@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -41,7 +40,8 @@ def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[FoundP
 
 ENDINGS = {
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".jsonl": "lines", ".ndjson": "lines", ".json": "json", ".csv": "csv", ".tsv": "tsv",
+    ".jsonl": "lines", ".ndjson": "lines", ".jsonlines": "lines", ".jl": "lines",
+    ".json": "json", ".csv": "csv", ".tsv": "tsv",
     ".warc": "warc", ".wet": "warc", ".txt": "text",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".xht": "html", ".shtml": "html",
 }  # fmt: skip
@@ -101,9 +101,13 @@ def _is_data(path: str, states: dict[str, str]) -> bool:
     folder, _, name = path.rpartition("/")
     if folder not in states or not name.endswith(".arrow"):
         return True
-    with files.reading(path), files.opened(states[folder]) as file:
-        named = json.load(file).get("_data_files", ())
-    return any(name == each.get("filename") for each in named)
+    try:
+        state = json.loads(files.content_of(states[folder]))
+        return name in {each["filename"] for each in state["_data_files"]}
+    except ValueError as error:
+        raise InputError(f"{states[folder]}: not JSON ({error})") from error
+    except (LookupError, TypeError):  # another program's
+        return True
 
 
 class Portion(NamedTuple):
@@ -140,7 +144,7 @@ def records_of(
     how = {"skipped": skipped} if part.kind in KINDS else {}
     for path in part.paths:
         place = path if files.is_remote(path) else str(Path(here, path))
-        opened = nullcontext(sys.stdin.buffer) if path == "-" else files.opened(place)
+        opened = nullcontext(files.standard_input()) if path == "-" else files.opened(place)
         with files.reading(path), opened as file:
             watch(file)
             if part.stop is None:

@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -167,14 +168,21 @@ def reading(path: str) -> Iterator[None]:
             f"{path}: its compressed data ends too early; was it cut short while copying?"
         ) from None
     except DAMAGED as error:
-        if "too much memory" in str(error):
+        if "memory" in str(error).lower():
             raise InputError(
-                f"{path}: its Zstandard window is larger than 128 MiB; compress it again:"
-                " zstd -d --long=31 -c FILE | zstd -o NEW"
+                f"{path}: its window of Zstandard or xz is larger than 128 MiB; compress it again:"
+                " 'zstd -d --long=31 -c FILE | zstd -o NEW' or 'xz -dc FILE | xz > NEW'"
             ) from error
         raise InputError(f"{path}: its compressed data is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
+
+
+def standard_input() -> IO[bytes]:
+    """Return standard input."""
+    if sys.stdin is None:
+        raise InputError("-: can't be read: standard input is closed")
+    return sys.stdin.buffer
 
 
 def is_remote(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
@@ -51,6 +51,19 @@ class Columns:
 
 USUAL = Columns()
 """The columns that `scrapy-neardup scan` reads by default."""
+
+
+def present(known: Sequence[str], path: str, columns: Columns) -> list[str]:
+    """Return the columns to read, in the order of the file."""
+    others = shorten(", ".join(known), 200)
+    missing = [] if {*columns.contents} & {*known} else [columns.quoted()]
+    missing += [f'"{name}"' for name in columns.required if name not in known]
+    if missing:
+        raise InputError(f"{path}: has no column {missing[0]} but {others}")
+    wanted = [name for name in known if name in columns.names]
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"{path}: has several columns of one name: {others}")
+    return wanted
 
 
 _MISSING = object()

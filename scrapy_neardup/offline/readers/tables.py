@@ -7,6 +7,7 @@ protocol (``PageHeader`` in parquet.thrift).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, opened, required
-from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, record_of
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, present, record_of
 from scrapy_neardup.offline.readers.textual import objects
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
@@ -46,10 +47,11 @@ def parquet_pages(
     with reading_table(path):
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
-        parquet = ParquetFile(file)
+        parquet = ParquetFile(file, page_checksum_verification=True)
+        check_readable(file, parquet.metadata)
         schema = parquet.schema
         known = [schema.column(number).path for number in range(len(schema.names))]
-        wanted = _present(known, path, columns)
+        wanted = present(known, path, columns)
         number = before
         dictionaries: _Dictionaries = {}
         for group in range(parquet.num_row_groups) if groups is None else groups:
@@ -66,6 +68,13 @@ def parquet_pages(
                 number += batch.num_rows
 
 
+def check_readable(file: IO[bytes], metadata: Any) -> None:
+    """Raise a ValueError for encrypted columns, for which pyarrow would end the process."""
+    file.seek(-8, 2)  # the size of the footer, which then also has a signature
+    if int.from_bytes(file.read(4), "little") == metadata.serialized_size + 28:
+        raise ValueError("it has encrypted columns")
+
+
 def table_rows(path: str, columns: list[str] | None = None) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a Parquet file with the place of each, as `textual.objects` does."""
     with reading_table(path), opened(path) as file:
@@ -77,17 +86,19 @@ def table_rows(path: str, columns: list[str] | None = None) -> Iterator[tuple[st
             yield f"{path}, row {number}", row
 
 
-def rows_of(path: str, what: str, columns: list[str] | None = None) -> Iterator[tuple[str, Any]]:
+def rows_of(
+    path: str, what: str, columns: list[str] | None = None, torn: Counter[str] | None = None
+) -> Iterator[tuple[str, Any]]:
     """Yield the rows that a verb wrote to a file, Parquet or JSON lines; see `textual.objects`."""
     is_table = path.lower().endswith(".parquet")
-    return table_rows(path, columns) if is_table else objects(path, what)
+    return table_rows(path, columns) if is_table else objects(path, what, torn)
 
 
 def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[FoundPage]:
     """Yield the pages of an Arrow file or stream; see `parquet_pages`. One batch is in memory."""
     with reading_table(path):
         reader = arrow_reader(file)
-        wanted = _present(_leaves(reader.schema), path, columns)
+        wanted = present(_leaves(reader.schema), path, columns)
         number = 0
         dictionaries: _Dictionaries = {}
         for whole in arrow_batches(reader):
@@ -95,6 +106,8 @@ def arrow_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterato
                 batch = whole.slice(start, _BATCH_PAGES)
                 yield from _pages(batch, wanted, columns, path, first=number, known=dictionaries)
                 number += batch.num_rows
+        if not hasattr(reader, "num_record_batches") and file.read(1):
+            raise ValueError("there is more after the end of its stream")
 
 
 def arrow_reader(file: IO[bytes]) -> Any:
@@ -180,19 +193,6 @@ def _pages(
         yield replace(record, html=None, text=None) if is_long else record
 
 
-def _present(known: Sequence[str], path: str, columns: Columns) -> list[str]:
-    """Return the columns to read, in the order of the file."""
-    others = ", ".join(known)
-    missing = [] if {*columns.contents} & {*known} else [columns.quoted()]
-    missing += [f'"{name}"' for name in columns.required if name not in known]
-    if missing:
-        raise InputError(f"{path}: has no column {missing[0]} but {others}")
-    wanted = [name for name in known if name in columns.names]
-    if len(set(wanted)) < len(wanted):
-        raise InputError(f"{path}: has several columns of one name: {others}")
-    return wanted
-
-
 def _column(batch: Any, name: str) -> Any:
     """Return a column of a batch, or a field of one."""
     from pyarrow import compute  # noqa: PLC0415  (an extra)
@@ -247,7 +247,8 @@ def by_dictionary(
     if not large:
         return parquet, max(size, 1)
     dictionaries = [each.path_in_schema for each in large]
-    return type(parquet)(file, read_dictionary=dictionaries), max(size, 1)
+    reader = type(parquet)(file, read_dictionary=dictionaries, page_checksum_verification=True)
+    return reader, max(size, 1)
 
 
 _Dictionaries = dict[str, tuple[Any, list[Any]]]
@@ -272,7 +273,7 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
         values = known[name][1]
         return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
     if str(column.type) not in _STRINGS:
-        return list(_in_microseconds(column).to_pylist())
+        return [*map(_python, _in_microseconds(column))]
     column = column.cast(pa.large_binary())
     lengths = compute.binary_length(column)
     if (compute.max(lengths).as_py() or 0) > MAX_PAGE:
@@ -284,6 +285,14 @@ def _values(column: Any, name: str, html: str | None, known: _Dictionaries) -> l
     else:
         values = column.to_pylist()
     return values if name == html else [*map(_decoded, values)]
+
+
+def _python(value: Any) -> Any:
+    """Return Python's value, or text for a time that Python doesn't have (infinity)."""
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        return str(value.cast("string"))
 
 
 def _in_microseconds(column: Any) -> Any:
@@ -307,7 +316,9 @@ def strings(column: Any) -> list[str | None]:
     if types.is_dictionary(column.type):
         values = [*strings(column.dictionary), None]
         return [values[-1 if index is None else index] for index in column.indices.to_pylist()]
-    return [*map(_decoded, column.cast(pa.large_binary()).to_pylist())]
+    if str(column.type) in _STRINGS:
+        column = column.cast(pa.large_binary())
+    return [*map(_decoded, column.to_pylist())]
 
 
 def _decoded(value: Any) -> Any:
@@ -328,7 +339,7 @@ def reading_table(path: str) -> Iterator[None]:
     required(f"{path}: {what} files need the package pyarrow", "pyarrow.parquet", "parquet")
     try:
         yield
-    except (OSError, ValueError, MemoryError, IndexError, SystemError) as error:  # of pyarrow
+    except (OSError, ValueError, MemoryError, IndexError, SystemError, RuntimeError) as error:
         raise InputError(f"{path}: can't be read as {what}: {error}") from error
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from codecs import getincrementaldecoder
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -20,7 +20,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import decompressed
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
-from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of
+from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, page_of, present
 
 MAX_LINE = 2 * MAX_PAGE
 """Maximum size of a line or document in bytes, for files whose lines never end."""
@@ -59,15 +59,16 @@ class Header(NamedTuple):
 
 def pieces(path: str, kind: str) -> Iterator[Piece]:
     """Yield the pieces of the file at `path`; ``-`` is standard input."""
-    opened = nullcontext(sys.stdin.buffer) if path == "-" else files.opened(path)
+    opened = nullcontext(files.standard_input()) if path == "-" else files.opened(path)
     with files.reading(path), opened as file:
         yield from _pieces(kind, decompressed(file), path)
 
 
-def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def objects(path: str, what: str, torn: Counter[str] | None = None) -> Iterator[tuple[str, Any]]:
     """Yield the objects of a file of JSON lines, with the place of each.
 
-    Any other line that isn't blank is an `InputError`: it isn't `what`.
+    Any other line that isn't blank is an `InputError`: it isn't `what`. With `torn` lines that
+    aren't JSON are counted there instead, but for the first one.
     """
     for piece in pieces(path, "lines"):
         if piece.row is not None:
@@ -76,6 +77,9 @@ def objects(path: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 item = piece.item()
             except InputError:
                 item = None
+                if torn is not None and piece.row:
+                    torn[path] += 1
+                    continue
             if not isinstance(item, dict):
                 raise InputError(f"{where}: not {what}")
             yield where, item
@@ -112,7 +116,10 @@ def text_rows(
     """
     found = _pieces(kind, file, path) if not before else _lines(file, path, before)
     for piece in found:
-        if piece.row is not None:
+        if piece.row is None:
+            if isinstance(header := piece.item(), Header):
+                present([*dict.fromkeys(header.names)], path, columns)
+        else:
             number = piece.row + 1
             where = f"{path}, {'line' if kind == 'lines' else 'row'} {number}"
             try:
@@ -160,7 +167,8 @@ def _line(line: bytes, path: str, number: int) -> Any:
         except ValueError:  # perhaps a number is too long: `DECODER` is slower
             return DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}, line {number}: not a line of JSON ({error})") from error
+        hint = "; 'jq -c . FILE' writes an object a line" * (number == 1 and line[:1] == b"{")
+        raise InputError(f"{path}, line {number}: not a line of JSON ({error}){hint}") from error
 
 
 def _whole(digits: str) -> int | str:

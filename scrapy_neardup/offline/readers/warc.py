@@ -157,7 +157,8 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
     if found is None:
         return None
     header = Message()
-    header["Content-Type"] = found[0] or _UNKNOWN
+    # A type without a stroke is none; one that was sent twice is once there.
+    header["Content-Type"] = (found[0] if "/" in found[0] else _UNKNOWN).partition(",")[0]
     content_type = header.get_content_type()
     is_text = record.rec_type == "conversion" and content_type == "text/plain"
     if not is_text and content_type not in (*_HTML, _UNKNOWN):
