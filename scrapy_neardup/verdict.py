@@ -191,8 +191,8 @@ class Verdict:
     nearest: Match | None = None
     """The nearest stored page with which a new page was compared."""
     released: tuple[int, ...] = ()
-    """Ids of dropped pages, this one included, that turn out to be records. They must be requested
-    again."""
+    """Ids of dropped pages, this one included, that turn out to repeat nothing, such as records.
+    They must be requested again."""
     fingerprint: int | None = None
     tokens: int = 0
     detail: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-__all__ = ["download", "is_asyncio_available"]
+__all__ = ["download", "end_if_idle", "is_asyncio_available"]
 
 
 async def download(crawler: Crawler, request: Request) -> Response:
@@ -26,3 +27,9 @@ async def download(crawler: Crawler, request: Request) -> Response:
     if hasattr(engine, "download_async"):
         return await engine.download_async(request)
     return await maybe_deferred_to_future(engine.download(request))
+
+
+def end_if_idle(crawler: Crawler) -> None:
+    """Let the engine see now whether the crawl ends, not only at its next heartbeat, after 5 s."""
+    with suppress(AttributeError, RuntimeError):  # private to Scrapy, or there is no engine
+        crawler.engine._slot.nextcall.schedule()  # type: ignore[union-attr]  # noqa: SLF001

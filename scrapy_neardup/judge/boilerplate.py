@@ -212,7 +212,7 @@ class Boilerplate(SiteRule[Counts]):
         for group in {evidence.host, *self.folders.levels(evidence.host, evidence.folder)}:
             folder = self.used(group)
             had_none = not len(folder.shared.shingles)
-            if folder.add(shingles):
+            if folder.add(shingles) or (folder.pages < MIN_PAGES and group in self.others):
                 self.refresh([group])
                 is_first |= had_none and len(folder.shared.shingles) > 0
         return is_first

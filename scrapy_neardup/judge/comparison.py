@@ -101,9 +101,10 @@ class Comparison:
         return decided
 
     def _decided(self, candidate: Candidate) -> Decided:
-        at_hand = self._at_hand
-        if at_hand is None:
+        if self._at_hand is None:
             return Decided(is_same=True, rule=Rule.WITHIN_K)
+        # While a store waits for its server, other pages show what doesn't count.
+        at_hand = self._at_hand = self._at_hand.today()
         if len(candidate.evidence) != len(self._page.evidence):
             return Decided(is_same=False, rule=Refusal.OTHER_KIND)
         ours, of_theirs = at_hand.evidence, at_hand.excluded
@@ -113,6 +114,13 @@ class Comparison:
         ):  # fmt: skip
             of_theirs = at_hand.context.knowledge.exclude(theirs)
         return _Judgement(at_hand, theirs, of_theirs).decide()
+
+    def stands(self, page_id: int) -> bool:
+        """Return whether the page still repeats one, by what was learnt since the comparison."""
+        at_hand = self._at_hand
+        if at_hand is None or at_hand.today() is at_hand:
+            return True
+        return self._decided(self.asked[page_id][0]).is_same
 
     def differs(self, own: Candidate, decided: Decided) -> bool:
         """Return whether a page that was seen again has another title or new rows.

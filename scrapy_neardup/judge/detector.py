@@ -102,16 +102,19 @@ class Detector:
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison)
         theirs = Evidence()
+        released: tuple[int, ...] = ()
         if verdict.is_duplicate and verdict.match:
             repeated, _ = comparison.asked[verdict.match.page_id]
             theirs = Evidence.unpack(repeated.evidence, sizes)
-            if "records" in self._learns:
+            if not comparison.stands(repeated.page_id):
+                released = (page.id,)
+            elif "records" in self._learns:
                 released = site.records.learn_drop(page, excluded, repeated.page_id, theirs)
-                verdict = replace(verdict, released=released)
                 if released:
                     await self._spread(site, [site.records])
         await self._learn(page, site, verdict, theirs)
-        return verdict
+        released += site.records.heard()
+        return replace(verdict, released=released) if released else verdict
 
     async def learn_response(
         self,
@@ -139,6 +142,18 @@ class Detector:
             release(released)
         await self._spread(site, found)
         return site.changing in found
+
+    async def hear(self) -> tuple[int, ...]:
+        """Return the dropped pages that are records, as other crawlers have found.
+
+        They must be requested again.
+        """
+        found: tuple[int, ...] = ()
+        for site in [] if self.store.is_private else [*self._sites]:
+            if site.records.own:
+                await self._exchange(site, posts=False)
+                found += site.records.heard()
+        return found
 
     def asks_again(self, page: AnalysedPage) -> bool:
         """Return whether a second response for a page would show if it is a record."""
@@ -247,6 +262,7 @@ class Detector:
         self, site: Site, found: Sequence[SiteRule[Any]], *, is_time: bool = False
     ) -> None:
         """Report what is newly known of a site, and exchange it with other crawlers."""
+        self._sites.version += 1
         for rule in found:
             if self._on_learnt and rule.name in self._learns - site.reported:
                 site.reported.add(rule.name)
@@ -280,5 +296,7 @@ class Detector:
             dump = site.dump() if posts else None
             dumps = await self.store.exchange(site.name, site.member, dump)
             others = [each for each in dumps if each != dump]
-            if (skipped := site.add_others(others)) and self._on_skipped:
+            skipped = site.add_others(others)
+            self._sites.version += 1
+            if skipped and self._on_skipped:
                 self._on_skipped(site.name, skipped)

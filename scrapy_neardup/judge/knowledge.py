@@ -252,8 +252,13 @@ class Folders(PageGroups[SiteFolder]):
         return self.own.get(folder, _UNMET).pages
 
     def has_few_pages(self, folder: int) -> bool:
-        """Return whether too few pages of a folder are known to learn what they share."""
-        return sum([each.pages for each in self.of(folder)]) < MIN_PAGES
+        """Return whether too few pages of a folder are known to learn what they share.
+
+        Of what other crawlers' pages share, this one gets only the part about the host.
+        """
+        is_host = self.chain(folder, folder) == (folder,)
+        known = self.of(folder) if is_host else [self.own.get(folder, _UNMET)]
+        return sum([each.pages for each in known]) < MIN_PAGES
 
     def refresh(self, groups: Iterable[int]) -> None:
         """Take over the chains and places of folders that only other crawlers have met."""

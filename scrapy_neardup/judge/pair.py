@@ -102,7 +102,19 @@ class AtHand:
     ) -> None:
         self.evidence, self.excluded, self.text = evidence, excluded, text
         self.sizes, self.context = sizes, context
+        self._version = context.knowledge.version
         self._sketches: dict[int, tuple[Sketch, ...]] = {0: evidence.sketches}
+
+    def today(self) -> AtHand:
+        """Return the page with today's knowledge, which may be newer than its own."""
+        knowledge, ours, text = self.context.knowledge, self.evidence, self.text
+        if knowledge.version == self._version:
+            return self
+        excluded = knowledge.exclude(ours)
+        if text is not None and (told := text.telling(excluded.tells)) is not text:
+            ours, text = ours._replace(paths=told.standing), told
+            excluded = knowledge.exclude(ours)
+        return AtHand(ours, excluded, text, self.sizes, self.context)
 
     def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:
         """Return the page's sketches without the text at some DOM paths, if it is known."""

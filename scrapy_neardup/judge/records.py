@@ -149,6 +149,8 @@ class Records(SiteRule[_Group]):
         """Sections and DOM paths whose text may or may not change by itself -> the last page."""
         self._asked: BoundedDict[tuple[int, int], int] = BoundedDict(_MAX_MEMBERS)
         """Number of such pages by section and DOM path, since the question is open."""
+        self._heard: tuple[int, ...] = ()
+        """Dropped pages that are records, as another crawler has found."""
 
     def is_shared(self, group: int) -> bool:  # noqa: ARG002
         """Return False: only the next run needs the dropped pages."""
@@ -198,6 +200,22 @@ class Records(SiteRule[_Group]):
                 if stays and (is_large or _are_own(near, path)):
                     released += self._release(page.host, section, {path})
         return released
+
+    def add_others(self, dumps: list[Any]) -> int:
+        """Learn at which DOM paths other crawlers have found records, from what folders have."""
+        for folder, others in self.folders.others.items():
+            found = {path for each in others for path in each.records}
+            found -= self.folders.used(folder).records
+            self._heard += self._release(self.folders.chain(0, folder)[0], folder, found)
+        return super().add_others(dumps)
+
+    def heard(self) -> tuple[int, ...]:
+        """Return the pages that were dropped before another crawler found that they are records.
+
+        They must be requested again.
+        """
+        heard, self._heard = self._heard, ()
+        return heard
 
     def _release(self, host: int, section: int, found: set[int]) -> tuple[int, ...]:
         """Note DOM paths at which records differ; return the pages that were dropped wrongly."""

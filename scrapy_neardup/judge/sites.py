@@ -171,6 +171,8 @@ class Sites:
         self._sites: OrderedDict[int, Site] = OrderedDict()
         self.forgotten: list[Site] = []
         """Sites that were forgotten, until the knowledge about them is in the store."""
+        self.version = 0
+        """Number of times that something was learnt or heard."""
         self._changed: set[int] = set()
         self._pages = 0
 
@@ -207,16 +209,18 @@ class Sites:
         """Return whether too few pages are known to recognise the boilerplate of two pages.
 
         This is so if their deepest common folder has few kept pages; for pages of two hosts,
-        if either host has few.
+        if either host has few. A folder that only another crawler has met may be beside ours.
         """
         if ours.host != theirs.host:
             return any(map(self._has_few_pages, (ours, theirs)))
         if (site := self._sites.get(ours.host)) is None:
             return True
         common = ours.host
-        chains = [site.folders.chain(each.host, each.folder) for each in (ours, theirs)]
-        for one, other in zip(*chains, strict=False):
-            if one == other:
+        own, other = (site.folders.chain(each.host, each.folder) for each in (ours, theirs))
+        if other[-1] != theirs.folder:
+            other = own[:-1]
+        for one, at_other in zip(own, other, strict=False):
+            if one == at_other:
                 common = one
         return site.folders.has_few_pages(common)
 

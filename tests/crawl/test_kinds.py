@@ -134,7 +134,7 @@ def two_crawlers():
         yield running, uri
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", ["families-among-labels", *ELSEWHERE])
 def test_nothing_is_lost_by_two_crawlers_on_one_redis(name, two_crawlers):
     running, uri = two_crawlers
     how = How(urls="skip", store=uri)

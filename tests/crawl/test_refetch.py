@@ -1,11 +1,13 @@
 """Requests that are made twice: which, how, what is learnt from them, and what they cost."""
 
+import asyncio
 import itertools
 import random
 import time
 from collections import Counter
 from types import SimpleNamespace
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 from audits import events
@@ -20,7 +22,7 @@ from site_server import Answer, page, text
 
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
-from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, RESERVED, SHARE, Due
+from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, RESERVED, SHARE, Due, Refetches
 from scrapy_neardup.errors import StoreError
 
 ONE_BY_ONE = {
@@ -204,6 +206,33 @@ def test_the_budget_grows_with_the_requests_whoever_counts_them(stat):
     crawler.stats.set_value(stat, 2_000)
     own = OwnRequests(crawler, 0.02)
     assert own.left("refetched", most=SHARE) == SHARE * 0.02 * 2_000 > SHARE * HANDFUL
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+async def test_a_crawl_hears_what_others_have_found_before_it_ends(is_alone):
+    async def hear():
+        return found
+
+    found, released = [1, 2], []
+    detector = SimpleNamespace(store=SimpleNamespace(is_private=is_alone), hear=hear)
+    own = OwnRequests(SimpleNamespace(stats=None), 0.02)
+    refetches = Refetches(own, None, None, detector, released.extend)
+    page = SimpleNamespace(verdict=SimpleNamespace(decision="new"), page_id=1)
+    await refetches.judged(page, Request("http://a.test/"), None, None)
+    assert refetches.idle() is not is_alone
+    await asyncio.sleep(0)
+    assert released == ([] if is_alone else found)
+    assert not refetches.idle()
+    await own.close()
+
+
+async def test_the_engine_looks_whether_the_crawl_ends_once_an_experiment_does():
+    scheduled = Mock()
+    slot = SimpleNamespace(nextcall=SimpleNamespace(schedule=scheduled))
+    own = OwnRequests(SimpleNamespace(stats=None, engine=SimpleNamespace(_slot=slot)), 0.02)
+    await own.begin(asyncio.sleep(0))
+    await asyncio.sleep(0)
+    scheduled.assert_called_once_with()
 
 
 def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places_come_first():

@@ -10,9 +10,10 @@ from judging import judged, prose, store_for
 from scrapy_neardup.crawl.experiments.refetch import DUE
 from scrapy_neardup.judge import knowledge
 from scrapy_neardup.judge.analysis import Analyser
+from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import Excluded
+from scrapy_neardup.judge.knowledge import MIN_PAGES, Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import _MEASURED, Site, Sites
@@ -227,6 +228,65 @@ async def test_a_site_that_was_forgotten_goes_on_from_what_was_known_of_it(monke
         assert pages_of(detector) == 41
         members.add(site_of(detector).member)
         assert len(members) == 1
+
+
+class Waiting:
+    """A store that waits for its server while a crawl goes on, before or after it compares."""
+
+    is_private = True
+
+    def __init__(self, store, before=None, after=None):
+        self._store, self._before, self._after = store, before, after
+
+    async def check_and_add(self, page, decide):
+        if self._before:
+            await self._before()
+        verdict = await self._store.check_and_add(page, decide)
+        if self._after:
+            await self._after()
+        return verdict
+
+
+async def test_a_page_is_compared_by_what_is_known_when_its_candidates_arrive():
+    """Else text that others have shown to be boilerplate would count as what two pages share."""
+    template = f"{TITLE.format('Page')}<p>{prose('template', 200)}</p>"
+    pages = [
+        analysed(f"{template}<p>{prose(number, 8)}</p>", f"http://a.example/{number}")
+        for number in range(MIN_PAGES + 1)
+    ]
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        for each in pages[: MIN_PAGES - 1]:
+            assert not (await detector.decide(each)).is_duplicate
+
+        async def go_on():
+            detector.store = store
+            await detector.decide(pages[MIN_PAGES])
+
+        detector.store = Waiting(store, before=go_on)
+        verdict = await detector.decide(pages[MIN_PAGES - 1])
+        assert site_of(detector).folders.pages(pages[0].known.host) == MIN_PAGES + 1
+        assert verdict.nearest.decided.rule == Refusal.UNEQUAL
+
+
+async def test_a_page_that_turns_out_to_be_another_while_its_verdict_is_stored_is_asked_again():
+    pages = [
+        analysed(f"<p>{prose('jobs')}</p><p class=city>{city}</p>", f"http://a.example/{city}")
+        for city in ("Berlin", "Oslo")
+    ]
+    first, second = (page.known for page in pages)
+    places = frozenset(each for each in first.paths if first.rows_at(each) != second.rows_at(each))
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
+        await detector.decide(pages[0])
+
+        async def find_records():
+            site_of(detector).folders.used(first.folder).records = places
+            await detector._spread(site_of(detector), [rule_of(detector, "records")])
+
+        detector.store = Waiting(store, after=find_records)
+        verdict = await detector.decide(pages[1])
+        assert (verdict.is_duplicate, verdict.released) == (True, (pages[1].id,))
 
 
 def test_sites_that_are_forgotten_at_once_are_not_measured(monkeypatch):

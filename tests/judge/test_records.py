@@ -238,6 +238,22 @@ def courses(number, dates):
     ]
 
 
+async def test_pages_are_requested_again_if_another_crawler_finds_that_they_are_records():
+    read = analysed(Analyser(Parameters()), [job(n, city) for n, city in enumerate(CITIES[:3])])
+    first, *dropped = read
+    site, other = Site("me"), Site("other")
+    site.folders.meet(first.address)
+    for page in dropped:
+        assert site.records.learn_drop(page, NOTHING, first.id, first.known) == ()
+    [group] = site.records.own.values()
+    other.folders.meet(first.address)
+    other.folders.used(first.known.folder).records = frozenset(group.rows)
+    site.add_others([other.dump()])
+    assert site.records.heard() == tuple(page.id for page in dropped)
+    assert site.records.heard() == ()
+    assert not site.records.own
+
+
 @pytest.mark.parametrize(("number", "dates"), [(1, 9), (6, 2), (6, 3)])
 def test_the_kept_page_may_lack_the_place_and_small_groups_count_together(number, dates):
     pages = courses(number, dates)

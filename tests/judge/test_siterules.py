@@ -129,7 +129,8 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
     other.add_others([site.dump()])
     segments, paths, shared = zip(*learnt_by(other).values(), strict=True)
     assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {12}, [list(MENU)])
-    assert not other.folders.has_few_pages(evidence().folder)
+    assert not other.folders.has_few_pages(chain(DOCS)[0])
+    assert other.folders.has_few_pages(evidence().folder)  # what its pages share isn't shared
     assert other.folders.chain(1, evidence().folder) == chain(DOCS)
     other.add_others([])
     assert not any(any(found) for found in learnt_by(other).values())
@@ -137,7 +138,10 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
     halves = [grown(MIN_PAGES // 2) for _ in range(2)]
     halves[0].member = "first"
     halves[1].add_others([halves[0].dump()])
-    assert learnt_by(halves[1])["boilerplate"][2] == [list(MENU)]
+    later = Site("later")
+    later.add_others([halves[0].dump()])
+    for site in (halves[1], grown(MIN_PAGES // 2, site=later)):
+        assert learnt_by(site)["boilerplate"][2] == [list(MENU)]
 
 
 def test_folders_used_last_stay_where_memory_is_short():
@@ -177,6 +181,20 @@ def test_what_one_host_shows_says_nothing_of_another():
     assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))
     assert sites.has_few_pages(own, copy)
     assert not sites.has_few_pages(own, own)
+
+
+def test_a_folder_that_was_not_met_may_be_beside_that_of_the_page_at_hand():
+    sites, (near, beside, far) = (
+        Sites(),
+        (f"//a.example/{each}/" for each in ("x/1", "x/2", "y/1")),
+    )
+    site = sites.add(chain(near)[0], "a.example")
+    for number in range(MIN_PAGES):
+        site.learn(chain(far), evidence(far), text(number, MENU))
+    site.learn(chain(near), evidence(near), text(100, MENU))
+    assert sites.has_few_pages(evidence(near), evidence(beside))
+    assert not sites.has_few_pages(evidence(near), evidence(far))
+    assert not sites.has_few_pages(evidence("//a.example/z/"), evidence(far))
 
 
 JSON = st.recursive(

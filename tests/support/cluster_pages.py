@@ -43,6 +43,8 @@ def decide_as(crawler: int, page: Page, matching: Matching) -> Decide:
 class _Known:
     """Boilerplate that is next to all of a page."""
 
+    version = 0
+
     def __init__(self, seed: int) -> None:
         self._seed = seed
 

@@ -16,12 +16,12 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.actions import PAGE_KEYS
-from scrapy_neardup.crawl.compat import download
+from scrapy_neardup.crawl.compat import download, end_if_idle
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.urls import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -83,10 +83,18 @@ class OwnRequests:
         self, request: Request, use: Callable[[Response], Awaitable[None]]
     ) -> asyncio.Task[None]:
         """Make a request, and pass its response on; an error doesn't affect the crawl."""
-        task = asyncio.get_running_loop().create_task(self._make(request, use))
+        return self.begin(self._make(request, use))
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin something that ends with the crawl."""
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        end_if_idle(self._crawler)  # it may have been kept from ending because of this
 
     async def ask(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
         """Make a request as `make` does, and wait at most `PATIENCE` seconds for it."""

@@ -126,7 +126,8 @@ class Refetches:
         self._waiting: deque[tuple[int, First]] = deque()
         self._undecided: BoundedDict[int, First] = BoundedDict(_MAX_UNDECIDED)
         """Pages that may be records, by their ids, until a second response has come."""
-        self._judged = 0
+        self._judged = self._heard = 0
+        """Number of judged pages, now and when the crawl heard from other crawlers at its end."""
         self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
         """Whether the crawl has requested a page again; each response may continue the last."""
 
@@ -164,13 +165,23 @@ class Refetches:
                     self._undecided[page.id] = first
 
     def idle(self) -> bool:
-        """Make the requests that may show records and got no answer yet; return if any do."""
+        """Make the requests that may show records and got no answer yet.
+
+        Return whether any do, or whether other crawlers may have found records since.
+        """
         self._waiting.clear()
         left = [each for each in self._undecided.values() if each.tries and self._may_ask(each)]
         for first in left:
             self._undecided[first.page.id] = first._replace(tries=first.tries - 1)
             self._own.make(again(first.request), partial(self.learn, first))
-        return bool(left)
+        heard, self._heard = self._heard, self._judged
+        if is_shared := not self._detector.store.is_private:
+            self._own.begin(self._hear())
+        return bool(left) or (is_shared and heard < self._judged)
+
+    async def _hear(self) -> None:
+        """Request the dropped pages again that are records, as other crawlers have found."""
+        self._release(await self._detector.hear())
 
     def _may_ask(self, first: First) -> bool:
         if self._again.get(first.page.id):
