@@ -41,6 +41,8 @@ LATER: Final = 3
 SHARE: Final = 0.5
 """Share of the budget that these requests may spend."""
 TRIES: Final = 2
+"""Number of times that a request that may show records is made before the crawl ends, while none
+is answered."""
 
 _MAX_PLACES: Final = 4_096
 _MAX_UNDECIDED: Final = 64
@@ -106,7 +108,7 @@ class First(NamedTuple):
     page: Page
     may_be_record: bool = False
     tries: int = TRIES
-    """Number of times that the second request may be made at the end, while none is answered."""
+    """Number of `TRIES` that are left."""
 
 
 class Refetches:
