@@ -11,9 +11,9 @@ import numpy as np
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.fingerprints.broder import Filter, checked_filter
+from scrapy_neardup.fingerprints.hashing import Hashes, Integers
 from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, members
 from scrapy_neardup.offline.execution import Workers, left_of, workers
-from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.jobs.joining import (
     HashSets,

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
+from scrapy_neardup.fingerprints.hashing import Hashes
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 
-Hashes = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 NO_MINIMUM = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -13,14 +13,11 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.hashing import empty_digest
+from scrapy_neardup.fingerprints.hashing import Hashes, empty_digest
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
-
-Hashes = NDArray[np.uint64]
 
 
 def group_digests(minima: Hashes, size: int) -> Hashes:

@@ -38,6 +38,9 @@ from scrapy_neardup.text.tokens import (
     composed,
 )
 
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+
 HASH_VERSION = "ndx10-64"
 """Name, version and width of everything that makes two fingerprints comparable: the tokens
 (`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the

@@ -15,10 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from scrapy_neardup.fingerprints.hashing import Hashes, Integers
 from scrapy_neardup.fingerprints.shingles import first_of_each
 
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 Name = TypeVar("Name", bound=Hashable)
 
 _BATCH = 1 << 16

@@ -21,14 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.hashing import PUBLIC, Integers
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Run
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.execution import left_of, release
-from scrapy_neardup.offline.files.sortedruns import POSTING, BucketRuns, Integers, sorted_entries
+from scrapy_neardup.offline.files.sortedruns import POSTING, BucketRuns, sorted_entries
 from scrapy_neardup.offline.readers.files import content_of, exists, is_remote, written
 
 MAX_KEPT = 64

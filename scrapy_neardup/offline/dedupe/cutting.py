@@ -15,9 +15,9 @@ from io import StringIO
 import numpy as np
 
 from scrapy_neardup.fingerprints import digest, token_hashes
+from scrapy_neardup.fingerprints.hashing import Hashes, Integers
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.dedupe.joboptions import Unit
-from scrapy_neardup.offline.files.sortedruns import Hashes, Integers
 from scrapy_neardup.offline.readers.textual import DECODER, Header
 from scrapy_neardup.text import normalize
 

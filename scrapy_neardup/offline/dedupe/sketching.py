@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.batch import minima_of_each, shingles_of_each
 from scrapy_neardup.fingerprints.broder import group_digests
-from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.fingerprints.hashing import Integers, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.offline.dedupe.jobplan import Shard, Task, write_json
-from scrapy_neardup.offline.files.sortedruns import Integers
 from scrapy_neardup.offline.jobs.scanning import texts
 from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.corpus import Corpus

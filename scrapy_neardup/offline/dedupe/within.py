@@ -25,6 +25,7 @@ import numpy as np
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.fingerprints.hashing import Hashes, Integers
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.dedupe import cutting
 from scrapy_neardup.offline.dedupe.cutting import digests_of, merged, spans_of
@@ -34,7 +35,7 @@ from scrapy_neardup.offline.dedupe.jobplan import Job, Task, write_json
 from scrapy_neardup.offline.dedupe.writing import describe, table_copy
 from scrapy_neardup.offline.execution import left_of
 from scrapy_neardup.offline.files import sortedruns
-from scrapy_neardup.offline.files.sortedruns import Hashes, Integers, Range, Run
+from scrapy_neardup.offline.files.sortedruns import Range, Run
 from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import compressed
 from scrapy_neardup.offline.readers.corpus import Corpus

@@ -15,12 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.hashing import PUBLIC, Hashes, Integers
 from scrapy_neardup.offline.readers.files import content_of, written
 from scrapy_neardup.settings.arguments import whole_number
-
-Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 
 POSTING = np.dtype([("digest", "<u8"), ("page", "<i8")])
 """An entry of a run: 16 bytes."""

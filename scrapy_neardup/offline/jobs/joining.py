@@ -25,7 +25,7 @@ from weakref import finalize
 
 import numpy as np
 
-from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.hashing import PUBLIC, Hashes, Integers
 from scrapy_neardup.fingerprints.independent import minima, mod_sketch
 from scrapy_neardup.fingerprints.shingles import (
     distinct,
@@ -35,7 +35,7 @@ from scrapy_neardup.fingerprints.shingles import (
 from scrapy_neardup.fingerprints.units import Unit, unit_hashes
 from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
-from scrapy_neardup.offline.files.sortedruns import BucketRuns, Hashes, Integers, entries_of
+from scrapy_neardup.offline.files.sortedruns import BucketRuns, entries_of
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
 from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, TokenSets, hashed, self_join
 from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure

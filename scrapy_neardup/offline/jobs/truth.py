@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.fingerprints.hashing import Hashes, token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.execution import ALONE
@@ -103,8 +103,6 @@ _MEMORY = 1 << 29
 """Bytes of memory in which shingles are joined."""
 _PAIRS = 1 << 23
 """Maximum number of pairs that are found at once."""
-
-Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import Integers
 from scrapy_neardup.settings.arguments import whole_number
 
 MeasureName = Literal["jaccard", "cosine", "dice", "overlap", "containment", "hamming"]
-Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LARGEST_UNION = 1 << 26

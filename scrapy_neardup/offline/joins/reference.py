@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.offline.joins.measures import Integers, Measure
+from scrapy_neardup.fingerprints.hashing import Integers
+from scrapy_neardup.offline.joins.measures import Measure
 from scrapy_neardup.offline.joins.tokensets import TokenSets
 
 Filters = Literal["bitmap", "all-pairs", "ppjoin", "ppjoin+"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import agreeing
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import Integers
 from scrapy_neardup.offline.joins import reference
 from scrapy_neardup.offline.joins.measures import Measure, MeasureName, jaccard, open_measure
 from scrapy_neardup.offline.joins.reference import Filters, JoinStats, Pairs, Sides
@@ -21,7 +22,6 @@ from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, gathered
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
 
-Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
 Search = Callable[..., Pairs]
 """As `scrapy_neardup.offline.joins.reference.similar`."""

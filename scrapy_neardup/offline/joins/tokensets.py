@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import Integers
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.text.tokens import normalize
-
-Integers = NDArray[np.int64]
 
 _CODES = 1 << 62
 """Upper limit of the codes of tokens and of (set, token), in 64-bit integers."""
