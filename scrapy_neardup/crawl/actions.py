@@ -60,9 +60,11 @@ class Actions:
             from scrapy_neardup.crawl.groups import GroupBudget  # noqa: PLC0415
 
             self._budget = GroupBudget(settings.group_budget)
-        self._dropped: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
+        self._with_errback: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
+        """Dropped pages whose requests have an errback."""
         self._seen_action = KEEP if settings.seen == "keep" else settings.seen
-        self._judged: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
+        self._of_this_crawl: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
+        """Pages that this crawl has judged; only if those of earlier crawls are withheld."""
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
         """Return one of `catalogue.ACTIONS`, or one of `KEPT`.
@@ -85,15 +87,15 @@ class Actions:
             return self._action
         if isinstance(earlier, Verdict) and earlier.is_duplicate:
             earlier = earlier.page_id
-        dropped_before = identity in self._dropped or earlier == identity
+        dropped_before = identity in self._with_errback or earlier == identity
         return KEEP_AGAIN if dropped_before and LOOK_KEY not in request.meta else DROP
 
     def _seen(self, request: Request, verdict: Verdict) -> str:
         """Return the action for a page that is new, or known from an earlier crawl."""
         if self._seen_action == KEEP:
             return KEEP
-        is_of_this_crawl = verdict.page_id in self._judged
-        self._judged[verdict.page_id] = None
+        is_of_this_crawl = verdict.page_id in self._of_this_crawl
+        self._of_this_crawl[verdict.page_id] = None
         if (
             verdict.decision is not SEEN
             or verdict.changed
@@ -136,7 +138,7 @@ class Actions:
         """Remember a page that is dropped, and close its browser page, if it has one."""
         if self.callbacks.has_errback(request):
             # The errback may schedule the request again without its meta.
-            self._dropped[page_id] = None
+            self._with_errback[page_id] = None
         for key in PAGE_KEYS & request.meta.keys():
             from scrapy_neardup.crawl.browserpages import close_browser_page  # noqa: PLC0415
 

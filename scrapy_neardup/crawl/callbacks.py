@@ -36,7 +36,7 @@ _MAX_PLACES: Final = 4_096
 _ITEM: Final = 1
 """Bit of a page that has yielded an item."""
 
-_KEPT: Final = ("_bits", "_seen", "_apart", "_dropped")
+_KEPT: Final = ("_bits", "_seen", "_apart", "_places")
 """Attributes of `Callbacks` that a resumed crawl needs."""
 
 _Place = tuple[str, str]
@@ -61,8 +61,8 @@ class Callbacks:
         """Callbacks that have yielded an item."""
         self._copies: BoundedDict[_Place, int] = BoundedDict(_MAX_PLACES)
         """Number of near-duplicates of pages without an item, by callback and URL pattern."""
-        self._dropped: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
-        """The dropped ones of them."""
+        self._places: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
+        """The dropped ones of them -> callback and URL pattern."""
 
     @property
     def state(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Callbacks:
                 return True
             if not number % EVERY and (yields or number <= TESTS * EVERY):
                 return True
-        self._dropped[verdict.page_id] = place
+        self._places[verdict.page_id] = place
         return False
 
     def yielded(self, request: Request, verdict: Verdict, *, is_test: bool) -> list[int] | None:
@@ -142,7 +142,7 @@ class Callbacks:
             return None
         self._apart[place] = None
         self.see(request, page_id)
-        return [page for page, at in self._dropped.items() if at == place]
+        return [page for page, at in self._places.items() if at == place]
 
     def _original(self, verdict: Verdict) -> int | None:
         """Return the bits of the page that one repeats, if this crawl has met it."""

@@ -53,7 +53,7 @@ class Reporter:
         self.log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
-        self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
+        self._links: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
         self._logged: set[object] = set()
         self._shows_all = "NEARDUP_AUDIT = 'audit.jsonl' would list them"
         self._patterns = PatternWarnings(
@@ -213,8 +213,8 @@ class Reporter:
         links = None
         if visit.action in {DROP, FLAG}:
             # Links that no remembered dropped page had.
-            fresh = set(map(hash, visit.links(response.url))) - self._withheld.keys()
-            self._withheld.update(dict.fromkeys(fresh))
+            fresh = set(map(hash, visit.links(response.url))) - self._links.keys()
+            self._links.update(dict.fromkeys(fresh))
             links = len(fresh)
             self.count("links/withheld", links)
         level = self._level("duplicate", logging.INFO)

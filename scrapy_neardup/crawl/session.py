@@ -86,8 +86,8 @@ class Session:
         self._batches = Batches()
         self._freezes = gc.get_freeze_count() <= FROZEN_BY_PYTHON  # else other code freezes
         # Like a WeakKeyDictionary, whose methods are slower because they are written in Python.
-        self._judged: dict[ref[Request], Visit] = {}
-        self._forget = self._judged.pop
+        self._visits: dict[ref[Request], Visit] = {}
+        self._forget = self._visits.pop
 
     async def open(self) -> None:
         """Open the store and the audit file; if this raises anything, the crawl can't start."""
@@ -149,7 +149,7 @@ class Session:
     def judged(self, response: Response) -> Visit | None:
         """Return the page that `response` is, with its verdict and action, if it was judged."""
         assert response.request is not None  # noqa: S101  (for the type checker)
-        return self._judged.get(ref(response.request))
+        return self._visits.get(ref(response.request))
 
     async def judge(self, request: Request, response: Response) -> None:
         """Judge `response`, the response to `request`, if it is a page of the crawl.
@@ -175,7 +175,7 @@ class Session:
         finally:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
-        self._judged[ref(request, self._forget)] = judged
+        self._visits[ref(request, self._forget)] = judged
         if waited:
             await asyncio.sleep(0)  # the others are judged before Scrapy continues
 

@@ -286,7 +286,7 @@ async def test_a_page_from_which_nothing_can_be_learnt_does_not_take_others_alon
 
     claims._take_in = take_in
     for end in (claims._learn, claims.idle):
-        claims._judged = [Mock(parts=at(f"/p/{number}")) for number in range(4)]
+        claims._lessons = [Mock(parts=at(f"/p/{number}")) for number in range(4)]
         claims._hosts.met(at("/").host)
         if (waits := end()) is not False:
             await waits

@@ -128,7 +128,7 @@ class Refetches:
         self._waiting: deque[tuple[int, First]] = deque()
         self._undecided: BoundedDict[int, First] = BoundedDict(_MAX_UNDECIDED)
         """Pages that may be records, by their ids, until a second response has come."""
-        self._judged = self._heard = 0
+        self._count = self._heard = 0
         """Number of judged pages, now and when the crawl heard from other crawlers at its end."""
         self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
         """Whether the crawl has requested a page again; each response may continue the last."""
@@ -143,10 +143,10 @@ class Refetches:
         """
         if visit.verdict.decision is Decision.UNJUDGED:
             return
-        self._judged += 1
+        self._count += 1
         if request.dont_filter:
             self._again[visit.page_id] = visit.page_id in self._again
-        if self._waiting and self._waiting[0][0] <= self._judged:
+        if self._waiting and self._waiting[0][0] <= self._count:
             _, first = self._waiting.popleft()
             if self._may_ask(first):
                 await self._own.ask(again(first.request), partial(self.learn, first))
@@ -162,7 +162,7 @@ class Refetches:
             may_be_record = self._detector.asks_again(page)
             if is_due or may_be_record:
                 first = First(request, response, page, may_be_record)
-                self._waiting.append((self._judged + LATER, first))
+                self._waiting.append((self._count + LATER, first))
                 if may_be_record:
                     self._undecided[page.id] = first
 
@@ -176,10 +176,10 @@ class Refetches:
         for first in left:
             self._undecided[first.page.id] = first._replace(tries=first.tries - 1)
             self._own.make(again(first.request), partial(self.learn, first))
-        heard, self._heard = self._heard, self._judged
+        heard, self._heard = self._heard, self._count
         if is_shared := not self._detector.store.is_private:
             self._own.begin(self._hear())
-        return bool(left) or (is_shared and heard < self._judged)
+        return bool(left) or (is_shared and heard < self._count)
 
     async def _hear(self) -> None:
         """Request the dropped pages again that are records, as other crawlers have found."""

@@ -92,7 +92,7 @@ class UrlClaims(Withholding[Known]):
     ) -> None:
         super().__init__(crawler)
         self._settings = settings
-        self._judged: list[Judged] = []
+        self._lessons: list[Judged] = []
         self._store, self._detector, self._reporter = store, detector, reporter
         self._hosts, self._member = Hosts(), secrets.token_hex(4)
         self._novelties: Novelties | None = None
@@ -111,13 +111,13 @@ class UrlClaims(Withholding[Known]):
         if parts is not None and says:
             asks = self._settings.withholds and CACHED not in response.flags
             source = (request, response) if asks else None
-            self._judged.append(Judged(parts, page, visit.verdict, source))
-        if len(self._judged) >= (1 if self._settings.withholds else LESSON):
+            self._lessons.append(Judged(parts, page, visit.verdict, source))
+        if len(self._lessons) >= (1 if self._settings.withholds else LESSON):
             await self._learn()
 
     async def _learn(self) -> None:
         """Learn from the pages that were judged since the last time."""
-        pages, self._judged = self._judged, []
+        pages, self._lessons = self._lessons, []
         for judged in pages:
             try:
                 await self._learn_from(judged)
@@ -193,7 +193,7 @@ class UrlClaims(Withholding[Known]):
     def withdrawn(self, request: Request) -> None:
         """Forget a page whose callback failed, and make the requests withheld because of it."""
         parts, host = self._at(request.url)
-        self._judged = [each for each in self._judged if each.parts != parts]
+        self._lessons = [each for each in self._lessons if each.parts != parts]
         if parts and host and (content := host.forget(parts)) is not None:
             self._make_those(parts.host, content=content)
 
@@ -216,7 +216,7 @@ class UrlClaims(Withholding[Known]):
 
         Return whether there are any.
         """
-        pages, self._judged = self._judged, []
+        pages, self._lessons = self._lessons, []
         for judged in pages:
             try:
                 self._take_in(judged, judged.shown)
