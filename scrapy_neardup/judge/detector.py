@@ -146,11 +146,12 @@ class Detector:
     async def hear(self) -> tuple[int, ...]:
         """Return the dropped pages that are records, as other crawlers have found.
 
-        They must be requested again.
+        They must be requested again. Costs an exchange for each site with drops since the last.
         """
         found: tuple[int, ...] = ()
         for site in [] if self.store.is_private else [*self._sites]:
-            if site.records.own:
+            if site.records.own and not site.records.has_asked:
+                site.records.has_asked = True
                 await self._exchange(site, posts=False)
                 found += site.records.heard()
         return found

@@ -151,6 +151,8 @@ class Records(SiteRule[_Group]):
         """Number of such pages by section and DOM path, since the question is open."""
         self._heard: tuple[int, ...] = ()
         """Dropped pages that are records, as another crawler has found."""
+        self.has_asked = False
+        """Whether no page was dropped since this crawler asked what other crawlers have found."""
 
     def is_shared(self, group: int) -> bool:  # noqa: ARG002
         """Return False: only the next run needs the dropped pages."""
@@ -174,6 +176,7 @@ class Records(SiteRule[_Group]):
         group_id = kept_id ^ apart
         group = self.used(group_id)
         group.folder = section
+        self.has_asked = False
         group.add(page, excluded, theirs)
         found, near = set[int](), cache(partial(self._near, ours.host, section))
         for path, rows in group.rows.items():

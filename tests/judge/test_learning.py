@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Refusal
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import MIN_PAGES, Excluded
+from scrapy_neardup.judge.knowledge import MIN_PAGES, NOTHING, Excluded
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import _MEASURED, Site, Sites
@@ -351,3 +352,21 @@ def test_pages_with_folders_of_their_own_share_the_boilerplate_of_the_folder_abo
         pages.insert(2 * n, (where, said))
     offers = judged(pages, Parameters())[:120:2]
     assert not any(each.is_duplicate for each in offers)
+
+
+async def test_only_a_site_with_drops_since_the_last_time_asks_what_others_have_found():
+    asked = []
+
+    async def exchange(topic, *_):
+        asked.append(topic)
+        return []
+
+    store = SimpleNamespace(is_private=False, exchange=exchange)
+    detector, shown = Detector(Analyser(PARAMETERS), store), page(1)
+    records = detector._sites.add(shown.known.host, "//a.example").records
+    detector._sites.add(2, "//b.example")
+    for drops, times in ((0, 0), (1, 1), (0, 1), (2, 2), (0, 2)):
+        for number in range(drops):
+            records.learn_drop(page(2 + number), NOTHING, shown.id, shown.known)
+        assert await detector.hear() == ()
+        assert asked == ["//a.example"] * times

@@ -177,9 +177,9 @@ class Refetches:
             self._undecided[first.page.id] = first._replace(tries=first.tries - 1)
             self._own.make(again(first.request), partial(self.learn, first))
         heard, self._heard = self._heard, self._count
-        if is_shared := not self._detector.store.is_private:
+        if hears := heard < self._count and not self._detector.store.is_private:
             self._own.begin(self._hear())
-        return bool(left) or (is_shared and heard < self._count)
+        return bool(left) or hears
 
     async def _hear(self) -> None:
         """Request the dropped pages again that are records, as other crawlers have found."""
