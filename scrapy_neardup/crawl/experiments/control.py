@@ -42,7 +42,7 @@ class Control:
         has withheld would be made. With a budget of 0 it takes none, and the answer is no.
         """
         shown: list[bool | None] = [False]
-        if self._own.spend_besides("claims", 2):
+        if self._own.spend("claims", 2):
             await self._own.ask(again(first.request), partial(self._refetches.learn, first))
             control = again(first.request).replace(url=url)
             control.meta["dont_merge_cookies"] = True  # cookies may change the page

@@ -218,7 +218,8 @@ class Links(Withholding[tuple[Key, str]]):
     def _least_asked(self, urls: Collection[str], number: int) -> list[str]:
         """Return `number` of some links, each time one whose `_kinds` were sampled least.
 
-        So the one link to a list's shorter form is found among many links. O(`number`).
+        So the one link to a list's shorter form is found among many links. At most `_COMPARED` of
+        them are compared.
         """
         rest = [(*_kinds(url), draw(url), url) for url in spread([*urls], _COMPARED)]
         found, asked = [], self._asked
@@ -254,7 +255,7 @@ class Links(Withholding[tuple[Key, str]]):
         if not is_variant:  # claims about URLs know more about a variant
             for each in (key, _general(key)):
                 ended += self._claims.note(each, (sample, page), speaks_for=False)
-            self._asked[_kinds(sample)[2]] = 0
+            self._asked[_kinds(sample)[2]] = 0  # its URL pattern is tested anew
         released = self._make_those(page)
         followed = f"{released} more requests of that page are made"
         if any(change.key == key for change in ended):
@@ -316,8 +317,9 @@ class Links(Withholding[tuple[Key, str]]):
             half <<= self._unanswered
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
-            rare = [url for url in urls if self._asked.get(_kinds(url)[2], 0) < LENT]
-            half = max(half, len({_kinds(url)[2] for url in rare}))
+            patterns = {url: _kinds(url)[2] for url in urls}
+            rare = [url for url, at in patterns.items() if self._asked.get(at, 0) < LENT]
+            half = max(half, len({patterns[url] for url in rare}))
             choose = spread if self._unanswered else self._least_asked
             made += self._withheld.make(choose(finishing or rare or urls, half))
             if not urls:

@@ -56,21 +56,17 @@ class OwnRequests:
         self._spent: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def spend(self, kind: str, *, most: float) -> bool:
-        """Whether a request of a kind may be made; it is counted as made.
+    def spend(self, kind: str, number: int = 1, *, most: float | None = None) -> bool:
+        """Whether requests of a kind may be made; they are counted as made.
 
-        The kind may have spent the share `most` of the budget.
+        The kind may have spent the share `most` of the budget; None: it is besides the budget.
         """
-        if self.left(kind, most=most) <= 0:
+        if not self._share or (most is not None and self.left(kind, most=most) <= 0):
             return False
-        self._spent[kind] += 1
-        return self.spend_besides(kind)
-
-    def spend_besides(self, kind: str, number: int = 1) -> bool:
-        """Whether requests of a kind may be made besides the budget; they are counted as made."""
-        if self._share:
-            self._stats.inc_value(f"neardup/experiments/{kind}", number)
-        return self._share > 0
+        if most is not None:
+            self._spent[kind] += number
+        self._stats.inc_value(f"neardup/experiments/{kind}", number)
+        return True
 
     def left(self, kind: str, *, most: float) -> float:
         """Return how many requests of a kind may be made, of the share `most` of the budget."""

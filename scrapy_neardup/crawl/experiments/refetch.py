@@ -189,7 +189,7 @@ class Refetches:
         if self._again.get(first.page.id):
             return False
         if first.may_be_record:
-            return self._own.spend_besides("records")
+            return self._own.spend("records")
         return self._own.spend("refetched", most=SHARE)
 
     async def learn(self, first: First, response: Response) -> None:

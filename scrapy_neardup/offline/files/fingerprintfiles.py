@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source, within
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
-from scrapy_neardup.offline.readers import tables
 from scrapy_neardup.offline.readers.corpus import kind_of
 from scrapy_neardup.offline.readers.files import (
     content_of,
@@ -25,6 +24,8 @@ from scrapy_neardup.offline.readers.files import (
     unicode_of,
     using_temporary,
 )
+from scrapy_neardup.offline.readers.parquetheaders import check_readable, page_sizes
+from scrapy_neardup.offline.readers.tables import reading_table, table_rows
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
@@ -192,7 +193,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         return _PackedFile(path)
     if start.startswith(b"PAR1"):
         if _is_scanned(path, column):
-            return scanned_lines(path, stored=stored, rows=tables.table_rows(path))
+            return scanned_lines(path, stored=stored, rows=table_rows(path))
         return _ParquetFile(path, column)
     if kind_of(path) == "lines":
         return scanned_lines(path, stored=stored)
@@ -207,7 +208,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
 
 def _is_scanned(path: str, column: str) -> bool:
     """Return whether the fingerprints of a Parquet file are digits, as ``scan`` writes them."""
-    with tables.reading_table(path), opened(path) as file:
+    with reading_table(path), opened(path) as file:
         from pyarrow.parquet import read_schema  # noqa: PLC0415
 
         schema = read_schema(file)
@@ -242,14 +243,14 @@ class _ParquetFile(FileSource):
     def __init__(self, path: str, column: str) -> None:
         super().__init__(path, column)
         self._column = column
-        with tables.reading_table(path):
+        with reading_table(path):
             from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
             self._file = ParquetFile(opened(path) if is_remote(path) else path)
             columns = self._file.schema_arrow.names
             groups = self._file.metadata
             with opened(path) as file:
-                tables.check_readable(file, groups)
+                check_readable(file, groups)
         if column not in columns:
             raise InputError(
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
@@ -293,7 +294,7 @@ class _ParquetFile(FileSource):
         for values in self._values(self._name, start, stop):
             for chunk in values.dictionary_encode().chunks:
                 numbers = chunk.indices.to_pylist()
-                with tables.reading_table(self.path):
+                with reading_table(self.path):
                     known = {
                         number: self._short(chunk.dictionary[number])
                         for number in set(numbers) - {None}
@@ -320,11 +321,11 @@ class _ParquetFile(FileSource):
             yield self._read(group, column).slice(begin, end - begin)
 
     def _read_group(self, group: int, column: str) -> Any:
-        with tables.reading_table(self.path):
+        with reading_table(self.path):
             metadata = self._file.metadata.row_group(group)
             with opened(self.path) as file:
                 size = sum(
-                    sum(tables.page_sizes(file, leaf))
+                    sum(page_sizes(file, leaf))
                     for leaf in map(metadata.column, range(metadata.num_columns))
                     if f"{leaf.path_in_schema}.".startswith(f"{column}.")
                 )

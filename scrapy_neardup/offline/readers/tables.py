@@ -1,8 +1,7 @@
 """Documents in Parquet and Arrow files (Feather, and folders of Hugging Face's `datasets`).
 
 pyarrow allocates as many bytes as the header of a Parquet data page says, with no limit; the
-footer may say less. So this module reads the headers first: structures of Thrift's compact
-protocol (``PageHeader`` in parquet.thrift).
+footer may say less. So the headers are read first (`parquetheaders`).
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import IO, Any
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage, opened, required
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns, present, record_of
+from scrapy_neardup.offline.readers.parquetheaders import check_readable, page_sizes
 from scrapy_neardup.offline.readers.textual import objects
 
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
@@ -66,13 +66,6 @@ def parquet_pages(
             ):
                 yield from _pages(batch, bounded, columns, path, first=number, known=dictionaries)
                 number += batch.num_rows
-
-
-def check_readable(file: IO[bytes], metadata: Any) -> None:
-    """Raise a ValueError for encrypted columns, for which pyarrow would end the process."""
-    file.seek(-8, 2)  # the size of the footer, which then also has a signature
-    if int.from_bytes(file.read(4), "little") == metadata.serialized_size + 28:
-        raise ValueError("it has encrypted columns")
 
 
 def table_rows(path: str, columns: list[str] | None = None) -> Iterator[tuple[str, Any]]:
@@ -325,13 +318,6 @@ def _decoded(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-_UNCOMPRESSED, _COMPRESSED = 2, 3
-"""Fields of a ``PageHeader`` with the sizes of its page."""
-
-_MAX_DEPTH = 8
-"""Maximum nesting of a header's structures; a ``PageHeader`` has three levels."""
-
-
 @contextmanager
 def reading_table(path: str) -> Iterator[None]:
     """Turn errors while a file is read into an `InputError` that names it."""
@@ -341,68 +327,3 @@ def reading_table(path: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, MemoryError, IndexError, SystemError, RuntimeError) as error:
         raise InputError(f"{path}: can't be read as {what}: {error}") from error
-
-
-def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
-    """Yield the decompressed size in bytes of each data or dictionary page of a column.
-
-    `file` is seekable, `column` a ``pyarrow.parquet.ColumnChunkMetaData``. A page takes a seek and
-    some 30 bytes.
-    """
-    offset = column.data_page_offset
-    if column.has_dictionary_page and 0 < column.dictionary_page_offset < offset:
-        offset = column.dictionary_page_offset
-    end = offset + column.total_compressed_size
-    while offset < end:
-        file.seek(offset)
-        header = _integers_of(file)
-        sizes = header.get(_UNCOMPRESSED, -1), header.get(_COMPRESSED, -1)
-        if min(sizes) < 0:
-            raise ValueError("one of its pages has no size")
-        yield max(sizes)
-        offset = file.tell() + sizes[1]
-
-
-def _integers_of(file: IO[bytes], depth: int = 0) -> dict[int, int]:
-    """Read a structure; return its integer fields."""
-    found: dict[int, int] = {}
-    field = 0
-    while first := _byte(file):
-        field = field + (first >> 4) if first >> 4 else _signed(file)
-        match first & 15:
-            case 1 | 2:  # true and false have no further bytes
-                pass
-            case 3:
-                _byte(file)
-            case 4 | 5 | 6:
-                found[field] = _signed(file)
-            case 7:
-                file.seek(8, 1)
-            case 8:  # bytes, after their number
-                file.seek(_unsigned(file), 1)
-            case 12 if depth < _MAX_DEPTH:
-                _integers_of(file, depth + 1)
-            case _:  # a header has no lists and no maps
-                raise ValueError("one of its pages has no header")
-    return found
-
-
-def _signed(file: IO[bytes]) -> int:
-    value = _unsigned(file)
-    return value >> 1 ^ -(value & 1)
-
-
-def _unsigned(file: IO[bytes]) -> int:
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = _byte(file)
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value
-    raise ValueError("one of its pages has no header")
-
-
-def _byte(file: IO[bytes]) -> int:
-    if not (byte := file.read(1)):
-        raise ValueError("one of its pages has no header")
-    return byte[0]
