@@ -136,9 +136,10 @@ class PatternWarnings:
             if _path(of) != _path(pattern):  # the setting would keep all printed copies, too
                 remedy = "NEARDUP_DENY to a pattern of their addresses"
             self._log.warning(
-                "Pages like %s are taken for near-duplicates of pages like %s, but differ in %s: "
-                "%s %s. If they are different pages to you, set %s",
-                pattern, of, difference, redact(url), visit.verdict.explain(), remedy,
+                "Pages like %s are taken for near-duplicates of %s, but differ in %s: %s %s. If"
+                " they are different pages to you, set %s",
+                pattern, "each other" if of == pattern else f"pages like {of}", difference,
+                redact(url), visit.verdict.explain(), remedy,
             )  # fmt: skip
         self._groups += match.count == 1
         path = _path(url)

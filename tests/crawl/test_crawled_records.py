@@ -3,26 +3,15 @@
 from itertools import count
 
 import pytest
-from crawl_spiders import Visit
-from site_server import Answer, page, text
+from crawl_spiders import ONE_BY_ONE, Visit
+from site_server import Answer, page, pages, text
 
 from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL
 
-ONE_BY_ONE = {
-    "CONCURRENT_REQUESTS": 1,
-    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
-}
 CITIES = [
     "Berlin", "Oslo", "Lima", "Quito", "Delhi", "Cairo", "Paris", "Rome", "Bern", "Graz", "Linz",
     "Vienna", "Bonn", "Nice",
 ]  # fmt: skip
-
-
-def others(site, folder="jobs", number=12):
-    """Serve pages with texts of their own."""
-    paths = [f"/{folder}/{each}" for each in range(number)]
-    site.routes |= {path: page(text(path, words=80), title=path) for path in paths}
-    return paths
 
 
 def jobs(site, *cities, tag="em"):
@@ -34,7 +23,7 @@ def jobs(site, *cities, tag="em"):
 
 
 def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
-    paths = [*others(site), *jobs(site, *CITIES[:9], tag="p")]
+    paths = [*pages(site, "jobs", 12), *jobs(site, *CITIES[:9], tag="p")]
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
     assert outcome.counted()["records/requested-again"] > 0
     assert set(outcome.notes) == {*paths}
@@ -43,7 +32,7 @@ def test_pages_that_turn_out_to_be_records_are_requested_again(crawl, site):
 @pytest.mark.parametrize("store", ["memory:", "toy:slow"])
 @pytest.mark.parametrize("after", [0, 8], ids=["at the end", "before other pages"])
 def test_records_need_no_more_drops_once_a_second_response_shows_them(crawl, site, store, after):
-    paths = [*others(site), *jobs(site, *CITIES[:5]), *others(site, "rest", after)]
+    paths = [*pages(site, "jobs", 12), *jobs(site, *CITIES[:5]), *pages(site, "rest", after)]
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_STORE": store})
     assert set(outcome.notes) == {*paths}
     assert outcome.reason == "finished"
@@ -51,7 +40,7 @@ def test_records_need_no_more_drops_once_a_second_response_shows_them(crawl, sit
 
 @pytest.mark.parametrize("number", [5, len(CITIES)])
 def test_a_second_response_that_fails_is_asked_for_once_more(crawl, site, number):
-    first, shown = others(site), jobs(site, *CITIES[:number])
+    first, shown = pages(site, "jobs", 12), jobs(site, *CITIES[:number])
     fails = iter([True])
 
     def answer(shows):
@@ -65,8 +54,8 @@ def test_a_second_response_that_fails_is_asked_for_once_more(crawl, site, number
 
 
 def test_second_requests_for_other_places_do_not_spend_those_for_records(crawl, site):
-    sections = [path for name in "abcdefghijklmno" for path in others(site, name * 3, 6)]
-    paths = [*sections, *others(site), *jobs(site, *CITIES)]
+    sections = [path for name in "abcdefghijklmno" for path in pages(site, name * 3, 6)]
+    paths = [*sections, *pages(site, "jobs", 12), *jobs(site, *CITIES)]
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
     counts = outcome.counted()
     assert counts["experiments/refetched"] == HANDFUL / 2  # all that they may spend
@@ -75,14 +64,14 @@ def test_second_requests_for_other_places_do_not_spend_those_for_records(crawl, 
 
 
 def test_without_experiments_no_request_is_made_for_records(crawl, site):
-    paths = [*others(site), *jobs(site, *CITIES)]
+    paths = [*pages(site, "jobs", 12), *jobs(site, *CITIES)]
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_EXPERIMENTS": 0})
     assert len(site.requests) == 1 + len(paths)
     assert "experiments/records" not in outcome.counted()
 
 
 def test_records_that_were_dropped_before_a_pause_are_requested_again(crawl, site, tmp_path):
-    paths, shown = others(site), jobs(site, *CITIES)
+    paths, shown = pages(site, "jobs", 12), jobs(site, *CITIES)
     settings = ONE_BY_ONE | {"JOBDIR": str(tmp_path / "job"), "NEARDUP_HASH_KEY": "public"}
     first = crawl(Visit, *paths, *shown[:4], settings=settings)
     assert set(first.notes) == {*paths, shown[0]}
@@ -91,7 +80,7 @@ def test_records_that_were_dropped_before_a_pause_are_requested_again(crawl, sit
 
 
 def test_records_are_told_apart_though_each_month_has_its_own_folder(crawl, site):
-    shown = [path for month in ("may", "june") for path in others(site, f"events/{month}")]
+    shown = [path for month in ("may", "june") for path in pages(site, f"events/{month}", 12)]
     event = f"<h1>Choir</h1><p>{{}}</p><p>{text('choir', words=120)}</p>"
     halls = ["Library", "School", "Church", "Cellar", "Castle", "Barn", "Mill", "Tower"]
     events = {
@@ -105,6 +94,6 @@ def test_records_are_told_apart_though_each_month_has_its_own_folder(crawl, site
 
 def test_copies_of_a_record_are_not_requested_again_with_the_other_records(crawl, site):
     shown = jobs(site, *["Berlin"] * 6, *CITIES[1:9], tag="p")
-    first = others(site)
+    first = pages(site, "jobs", 12)
     outcome = crawl(Visit, *first, *shown, settings=ONE_BY_ONE)
     assert set(outcome.notes) == {*first, *shown}.difference(shown[1:6])

@@ -91,7 +91,7 @@ def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warne
     assert warned(pages[:3]) == []
     [message] = warned(pages[:4])
     assert message == (
-        "Pages like /jobs/N are taken for near-duplicates of pages like /jobs/N, but differ in a"
+        "Pages like /jobs/N are taken for near-duplicates of each other, but differ in a"
         f" few words (Berlin, Munich, Hamburg): {HOST}/jobs/4 repeats {HOST}/jobs/0 (distance 0)."
         ' If they are different pages to you, set NEARDUP_PRESET = "exact"'
     )

@@ -12,34 +12,18 @@ from unittest.mock import Mock
 import pytest
 from audits import events
 from crawl_middlewares import OfCrawler
-from crawl_spiders import Starts, Visit
+from crawl_spiders import ONE_BY_ONE, Starts, Visit
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.statscollectors import MemoryStatsCollector
-from site_server import Answer, page, text
+from site_server import Answer, page, pages, show, text
 
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.crawl.experiments.ownrequests import HANDFUL, OwnRequests
 from scrapy_neardup.crawl.experiments.refetch import DUE, LATER, RESERVED, SHARE, Due, Refetches
 from scrapy_neardup.errors import StoreError
-
-ONE_BY_ONE = {
-    "CONCURRENT_REQUESTS": 1,
-    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
-}
-
-
-def show(site, *paths):
-    for path in paths:
-        site.routes[path] = page(text(path, words=80), title=path)
-    return paths
-
-
-def pages(site, folder="p", count=15):
-    """Serve pages of one place, each with a text of its own."""
-    return show(site, *(f"/{folder}/{number}" for number in range(count)))
 
 
 def again(site):

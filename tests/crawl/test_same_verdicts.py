@@ -10,7 +10,7 @@ import pytest
 import scrapy
 from audits import verdicts
 from click.testing import CliRunner
-from crawl_spiders import Visit
+from crawl_spiders import ONE_BY_ONE, Visit
 from judging import store_for
 from made.world import Page
 from site_server import Answer
@@ -147,18 +147,12 @@ class InOrder(Visit):
         return scrapy.Request(path, self.page, priority=priority, meta={"proxy": self.site})
 
 
-ONE_BY_ONE = {
-    "CONCURRENT_REQUESTS": 1,
-    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # hosts don't take turns
-    "NEARDUP_KEEP_START": False,
-}
-
-
 def crawled(crawl, site, audit, settings):
     """Return what the audit of a crawl tells, which goes on until no page is left."""
     html = {"Content-Type": "text/html"}
     site.routes |= {page.url: Answer(page.html, headers=html) for page in mixed()}
-    settings = ONE_BY_ONE | settings | {"NEARDUP_AUDIT": str(audit)}
+    own = {"NEARDUP_KEEP_START": False, "NEARDUP_AUDIT": str(audit)}
+    settings = ONE_BY_ONE | own | settings
     while crawl(InOrder, *site.routes, settings=settings).reason != "finished":
         pass
     judged = [line for line in verdicts(audit) if line.get("reason", "not-html") != "not-html"]

@@ -11,6 +11,12 @@ from scrapy_neardup.crawl import circuitbreaker
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 """Settings under which pages don't come one after the other."""
 
+ONE_BY_ONE = {
+    "CONCURRENT_REQUESTS": 1,
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # hosts don't take turns
+}
+"""Settings under which they do."""
+
 
 class Visit(scrapy.Spider):
     """Requests ``paths`` one after the other, and notes which of them a callback sees.

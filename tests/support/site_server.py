@@ -125,3 +125,15 @@ class Site:
     def __exit__(self, *_) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def show(site, *paths):
+    """Serve pages, each with a text and a title of its own, and return their paths."""
+    for path in paths:
+        site.routes[path] = page(text(path, words=80), title=path)
+    return paths
+
+
+def pages(site, folder="p", count=15):
+    """Serve pages of one place, each with a text of its own, and return their paths."""
+    return show(site, *(f"/{folder}/{number}" for number in range(count)))
