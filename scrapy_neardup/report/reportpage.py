@@ -192,7 +192,7 @@ EXPERIMENTS: Final[Mapping[str, str]] = {
     "refetch": "repeated request",
     "links": "followed link",
     "items": "unexpected item",
-    "probe": "probe for soft 404",
+    "probe": "soft 404 probe",
     "claim": "new or ended claim",
 }
 """Kind of an experiment -> its name, which follows a number."""

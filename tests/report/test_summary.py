@@ -198,6 +198,6 @@ def test_experiments_are_counted():
     audit.experiment("probe", "https://a.example/x", "status 200", "pages like it are soft 404s")
     audit.refetched("https://a.example/3", "p.clock", place="a.example", changing=[7])
     report = Report(summary_of(audit), ["a"])
-    assert "Experiments: 1 followed link, 1 probe for soft 404, 1 repeated request." in (
+    assert "Experiments: 1 followed link, 1 soft 404 probe, 1 repeated request." in (
         report.digest()
     )
