@@ -297,7 +297,7 @@ def outcome(
             value for each in stats for name, value in each.items()
             if name.startswith("neardup/experiments/")
             and isinstance(value, int)
-            and not name.endswith(("/claims", "/records"))  # besides the budget
+            and not name.endswith(("/claims", "/doubts"))  # besides the budget
         ),
         unsaid=len(changed - said) if before else None,
         missaid=len(said - changed) if before else None,

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.urlparts import pattern_of
+from scrapy_neardup.judge.changing import Changing
+from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
@@ -128,7 +130,7 @@ class PatternWarnings:
     def _repeats(self, url: str, pattern: str, visit: Visit, match: Match) -> Difference | None:
         """Warn of a page that repeats another one; return the difference of its group, once."""
         difference = None
-        if (content := visit.content) is not None:
+        if (content := visit.content) is not None and not _differs_by_itself(match):
             text = "\n".join((content.title, *content.blocks.texts))
             difference = self._alike.add(url, match, text)
         if difference is not None and self._warns("differ", pattern):
@@ -163,6 +165,12 @@ class PatternWarnings:
             return False
         warned.add(pattern)
         return True
+
+
+def _differs_by_itself(match: Match) -> bool:
+    """Return whether all text in which a page differs from its match is known to change."""
+    decided = match.decided
+    return decided is not None and decided.rule == Rule.EQUAL and Changing.name in decided.learnt
 
 
 def _path(url: str) -> str:

@@ -16,14 +16,15 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
 
 SHOWN: Final = 2
-"""Minimum number of pairs of responses in which a part must have changed, unless it is known to
-change at another place of the host. It must also have changed at least as often as not."""
+"""Minimum number of pairs of responses in which a part must have changed, counting all places of
+the host at which it changed at least as often as not."""
 EVERYWHERE: Final = 10
 """Minimum number of places at which a part must have changed, and none at which it stayed the
 same, to be known to change at all places of the host: a crawl can't test every place."""
@@ -37,6 +38,11 @@ MIN_CHANGED: Final = 0.3
 """Minimum share of the shingles at a DOM path that only one response has. If fewer differ, for
 example a clock among paragraphs, the path counts neither as changed nor as the same."""
 
+ASKED: Final = frozenset([8**n for n in range(8)])
+"""Numbers of pages of an open question at which the request of one is repeated."""
+
+_MAX_SECTIONS: Final = 4096
+_MAX_ASKED: Final = 64
 _MAX_PATHS: Final = 128
 """Maximum number of DOM paths of a place that are counted."""
 _MAX_SHINGLES: Final = 4096
@@ -91,8 +97,14 @@ class Changing(SiteRule[_Place]):
     def __init__(self, folders: Folders) -> None:
         super().__init__(folders)
         self._known: dict[int, frozenset[int]] = {}
+        self._shown: frozenset[int] = frozenset()
+        """DOM paths that change at some place of the host."""
         self._everywhere: frozenset[int] = frozenset()
         """DOM paths that change at all places of the host, tested or not."""
+        self._doubted: BoundedDict[int, int] = BoundedDict(_MAX_SECTIONS)
+        """Number of pages of a section for which `doubt` was called."""
+        self._asks: BoundedDict[int, None] = BoundedDict(_MAX_ASKED)
+        """Pages whose requests should be repeated."""
 
     def learn_response(
         self, place: int, ours: Evidence, theirs: Evidence, texts: tuple[Text, Text]
@@ -129,7 +141,7 @@ class Changing(SiteRule[_Place]):
         at = self.own.get(place)
         shared = (at,) if at is not None and len(at.shingles) else ()
         known = self._known.get(place, frozenset())
-        tells = known | self._everywhere
+        tells = known | self._shown
         if self._everywhere:
             known |= {
                 path for path in self._everywhere.intersection(evidence.paths)
@@ -145,6 +157,31 @@ class Changing(SiteRule[_Place]):
     def paths(self, place: int) -> frozenset[int]:
         """Return the DOM paths whose text is known to change on the pages of a place."""
         return self._known.get(place, frozenset())
+
+    def untested(self, evidence: Evidence) -> frozenset[int]:
+        """Return the DOM paths of a page that change elsewhere on its host.
+
+        Whether they change on pages of its own place is unknown, as no request was repeated there.
+        """
+        tested = [each.counts for each in self.of(self.folders.place(evidence.folder))]
+        return self._shown.intersection(evidence.paths).difference(*tested)
+
+    def doubt(self, page_id: int, evidence: Evidence) -> None:
+        """Note a page that would repeat another one if its `untested` text didn't count.
+
+        A second response to its request would show that. It is asked for the first such page of a
+        section; if that got no answer, for later ones, ever less often.
+        """
+        section = self.folders.section(evidence.host, evidence.folder)
+        self._doubted[section] = doubted = self._doubted.get(section, 0) + 1
+        if doubted in ASKED:
+            self._asks[page_id] = None
+
+    def asks_again(self, page_id: int) -> bool:
+        """Return, once, whether a second response for a page would settle a doubt."""
+        if asks := page_id in self._asks:
+            del self._asks[page_id]
+        return asks
 
     def stays(self, evidence: Evidence, path: int) -> bool | None:
         """Return whether the text at a DOM path was the same in two responses to one request.
@@ -162,21 +199,19 @@ class Changing(SiteRule[_Place]):
         total: dict[int, Counted] = {}
         for place in self.own.keys() | self.others.keys():
             sums = total[place] = {}
-            for each in self.of(place):
-                for path, (other, same) in each.counts.items():
+            for entry in self.of(place):
+                for path, (other, same) in entry.counts.items():
                     before = sums.get(path, (0, 0))
                     sums[path] = before[0] + other, before[1] + same
-        shown = {
-            path for sums in total.values() for path, (other, same) in sums.items()
-            if other >= max(SHOWN, same)
-        }  # fmt: skip
-        found = {
-            place: frozenset(
-                path for path, (other, same) in sums.items()
-                if path in shown and other >= max(1, same)
-            )
+        changed = {
+            place: {path: other for path, (other, same) in sums.items() if other >= max(1, same)}
             for place, sums in total.items()
-        }  # fmt: skip
+        }
+        pairs = Counter[int]()
+        for each in changed.values():
+            pairs.update(each)
+        self._shown = frozenset(path for path, number in pairs.items() if number >= SHOWN)
+        found = {place: self._shown.intersection(paths) for place, paths in changed.items()}
         self._known = {place: paths for place, paths in found.items() if paths}
         places = Counter(path for sums in total.values() for path in sums)
         stay = {path for sums in total.values() for path, (_, same) in sums.items() if same}

@@ -122,6 +122,13 @@ class Comparison:
             return True
         return self._decided(self.asked[page_id][0]).is_same
 
+    def would_repeat(self, without: frozenset[int]) -> bool:
+        """Return whether the page repeats a candidate if text at these DOM paths doesn't count."""
+        if self._at_hand is None:
+            return False
+        other = Comparison(self._page, self._at_hand.today().without(without))
+        return any(other.decide(candidate).is_same for candidate, _ in self.asked.values())
+
     def differs(self, own: Candidate, decided: Decided) -> bool:
         """Return whether a page that was seen again has another title or new rows.
 

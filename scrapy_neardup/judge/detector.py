@@ -112,7 +112,7 @@ class Detector:
                 released = site.records.learn_drop(page, excluded, repeated.page_id, theirs)
                 if released:
                     await self._spread(site, [site.records])
-        await self._learn(page, site, verdict, theirs)
+        await self._learn(page, site, verdict, comparison, theirs)
         released += site.records.heard()
         return replace(verdict, released=released) if released else verdict
 
@@ -157,9 +157,15 @@ class Detector:
         return found
 
     def asks_again(self, page: AnalysedPage) -> bool:
-        """Return whether a second response for a page would show if it is a record."""
+        """Return whether a second response for a page would show what its verdict depends on.
+
+        That is whether text that differs from that of a similar page changes by itself: then the
+        page repeats the other one, and otherwise it may be another record.
+        """
         site = self._sites.get(page.known.host)
-        return site is not None and site.records.asks_again(page.id)
+        return site is not None and (
+            site.records.asks_again(page.id) or site.changing.asks_again(page.id)
+        )
 
     def changing(self, page: Page) -> frozenset[int]:
         """Return the DOM paths of a page whose text is known to change with each response."""
@@ -243,9 +249,18 @@ class Detector:
         return "address" if is_at_path else "features"
 
     async def _learn(
-        self, page: AnalysedPage, site: Site, verdict: Verdict, theirs: Evidence
+        self,
+        page: AnalysedPage,
+        site: Site,
+        verdict: Verdict,
+        comparison: Comparison,
+        theirs: Evidence,
     ) -> None:
-        """Learn from a page, and from what it repeats."""
+        """Learn from a page, and from what it repeats or nearly repeats."""
+        if verdict.decision is NEW and "changing" in self._learns:
+            untested = site.changing.untested(page.known)
+            if untested and comparison.would_repeat(untested):
+                site.changing.doubt(page.id, page.known)
         # A page that is dropped for another one of its template shows the template. A page that is
         # new each time it is met, or has many parameters, doesn't show what other pages share.
         is_other = verdict.decision is NEW or (

@@ -247,6 +247,10 @@ class Folders(PageGroups[SiteFolder]):
             if not self.has_few_pages(each):
                 break
 
+    def section(self, host: int, folder: int) -> int:
+        """Return the last of the `levels` of a folder."""
+        return [*self.levels(host, folder)][-1]
+
     def pages(self, folder: int) -> int:
         """Return the number of a folder's pages that were kept here."""
         return self.own.get(folder, _UNMET).pages

@@ -116,6 +116,11 @@ class AtHand:
             excluded = knowledge.exclude(ours)
         return AtHand(ours, excluded, text, self.sizes, self.context)
 
+    def without(self, paths: frozenset[int]) -> AtHand:
+        """Return the page if the text at some more DOM paths doesn't count."""
+        excluded = self.excluded.plus(Excluded(paths=paths))
+        return AtHand(self.evidence, excluded, self.text, self.sizes, self.context)
+
     def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:
         """Return the page's sketches without the text at some DOM paths, if it is known."""
         left_out = bits_of([*self.evidence.paths], changing) if self.text else 0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.changing import Changing
+from scrapy_neardup.judge.changing import ASKED, Changing
 from scrapy_neardup.judge.evidence import MAX_PATHS, Evidence, bits_of
 from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
 
@@ -42,8 +42,6 @@ _MAX_PLACES: Final = 64
 """Maximum number of DOM paths of a group's pages at which records may differ."""
 _MAX_WORDS: Final = 4096
 """Maximum number of words of a page that are compared with those of another."""
-_ASKED: Final = frozenset([8**n for n in range(8)])
-"""Numbers of pages of an open question at which one is requested a second time."""
 _ENTRY_BYTES: Final = 128
 
 
@@ -237,12 +235,12 @@ class Records(SiteRule[_Group]):
         of_page = [place for place, (page, _) in self._open.items() if page == page_id]
         for place in of_page:
             self._asked[place] = self._asked.get(place, 0) + 1
-        return any(self._asked[place] in _ASKED for place in of_page)
+        return any(self._asked[place] in ASKED for place in of_page)
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths at which records like this page differ."""
         above = self.folders.chain(evidence.host, evidence.folder)[1:]
-        folders = {evidence.folder, self._section(evidence.host, evidence.folder), *above}
+        folders = {evidence.folder, self.folders.section(evidence.host, evidence.folder), *above}
         each_known = [each.records for folder in folders for each in self.folders.of(folder)]
         if not (known := frozenset[int]().union(*each_known)):
             return NOTHING
@@ -255,7 +253,7 @@ class Records(SiteRule[_Group]):
 
         When the first pages of a section were dropped, a folder above may have had their records.
         """
-        of, above = cache(partial(self._section, host)), self.folders.chain(host, section)
+        of, above = cache(partial(self.folders.section, host)), self.folders.chain(host, section)
         return {
             kept: each
             for kept, each in self.own.items()
@@ -268,16 +266,12 @@ class Records(SiteRule[_Group]):
         Then it is that of the page at hand: only their host is above both.
         """
         own, other = (
-            self.folders.chain(each.host, self._section(each.host, each.folder))
+            self.folders.chain(each.host, self.folders.section(each.host, each.folder))
             for each in (ours, theirs)
         )
         above = [each for each, at_other in zip(own, other, strict=False) if each == at_other]
         is_apart = own != other and len(above) == 1
         return own[-1] if is_apart else above[-1], is_apart
-
-    def _section(self, host: int, folder: int) -> int:
-        """Return the folder that has the records of a folder."""
-        return [*self.folders.levels(host, folder)][-1]
 
 
 def _content(page: Evidence, excluded: Excluded) -> tuple[int, int]:

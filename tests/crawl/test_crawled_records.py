@@ -59,7 +59,7 @@ def test_second_requests_for_other_places_do_not_spend_those_for_records(crawl, 
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE)
     counts = outcome.counted()
     assert counts["experiments/refetched"] == HANDFUL / 2  # all that they may spend
-    assert counts["experiments/records"] == 1
+    assert counts["experiments/doubts"] == 1
     assert set(outcome.notes) == {*paths}
 
 
@@ -67,7 +67,7 @@ def test_without_experiments_no_request_is_made_for_records(crawl, site):
     paths = [*pages(site, "jobs", 12), *jobs(site, *CITIES)]
     outcome = crawl(Visit, *paths, settings=ONE_BY_ONE | {"NEARDUP_EXPERIMENTS": 0})
     assert len(site.requests) == 1 + len(paths)
-    assert "experiments/records" not in outcome.counted()
+    assert "experiments/doubts" not in outcome.counted()
 
 
 def test_records_that_were_dropped_before_a_pause_are_requested_again(crawl, site, tmp_path):

@@ -1,6 +1,7 @@
 """Warnings where a person should look, and the sum of a crawl."""
 
 import logging
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -16,9 +17,10 @@ from scrapy_neardup.crawl.patternwarnings import (
     WATCHED,
     PatternWarnings,
 )
+from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.differences import MAX_GROUPS
 from scrapy_neardup.text import Content
-from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 HOST = "http://h.test"
 
@@ -96,6 +98,19 @@ def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warne
         ' If they are different pages to you, set NEARDUP_PRESET = "exact"'
     )
     assert warned(ads(url="/jobs/0", action="flag") * 3) == [message]
+
+
+@pytest.mark.parametrize("rule", [Rule.EQUAL, Rule.ALIKE])
+@pytest.mark.parametrize("learnt", [(), ("changing",)])
+def test_pages_that_differ_in_what_changes_by_itself_alone_are_nothing_to_look_at(
+    warned, rule, learnt
+):
+    pages = ads(url="/jobs/0")
+    for _, visit in pages:
+        decided = Decided(is_same=True, rule=rule, learnt=learnt)
+        match = replace(visit.verdict.match, decided=decided)
+        visit.verdict = replace(visit.verdict, match=match)
+    assert bool(warned(pages)) == (rule is not Rule.EQUAL or not learnt)
 
 
 def test_the_setting_that_keeps_all_copies_is_advised_for_pages_of_one_path_pattern(warned):

@@ -234,6 +234,7 @@ def test_what_is_due_waits_until_there_is_a_budget_and_the_first_of_other_places
     due.differs(at(2))  # so a second pair there comes before the first of other places
     assert [includes(2, 1) for _ in range(3)] == [False, True, False]
     assert [includes(1, RESERVED + 1) for _ in range(4)] == [True, True, False, False]
+    assert not includes(2, RESERVED, is_known=True)  # but not once what changes is known
     assert not any(includes(3, RESERVED, is_known=True) for _ in range(9))
     assert [includes(3, 9, is_known=True) for _ in range(9)] == [True] + [False] * 8
 
@@ -248,6 +249,27 @@ def test_where_responses_differed_a_second_pair_may_spend_what_is_reserved(crawl
     paths = [*sum(first, ()), *changing[DUE[0] :], *rest]
     crawl(Visit, *paths, settings=ONE_BY_ONE)
     assert again(site) == {each[DUE[0] - 1] for each in first} | {changing[DUE[1] - 1]}
+
+
+def counted(site, folders, copies):
+    """Show pages in folders, each with a counter, under several addresses; return their paths."""
+    numbers = itertools.count()
+    paths = [f"/{at}{at}/{n}{copy}" for at in folders for copy in copies for n in range(9)]
+    for path in paths:
+        shown = text(path.partition("?")[0], words=60)
+        site.routes[path] = lambda _, it=shown: page(f"{it}<div>{next(numbers)} visits")
+    return paths
+
+
+def test_a_copy_that_differs_where_text_changes_elsewhere_is_requested_again(crawl, site):
+    others = [path for folder in "ab" for path in pages(site, 2 * folder, max(DUE))]
+    paths = counted(site, "mnopqr", ["", "?s=1", "?s=2"])
+    outcome = crawl(Visit, *others, *paths, settings=ONE_BY_ONE | {"NEARDUP_URLS": "off"})
+    assert asked(outcome) == SHARE * HANDFUL  # too few for all folders
+    made = outcome.counted()["experiments/doubts"]
+    assert 2 <= made <= 6
+    # Each folder keeps the copies up to the answer.
+    assert outcome.pages("dropped")[0] >= len(paths) * 2 / 3 - 6 * (2 + LATER)
 
 
 def test_data_that_repeat_the_address_make_no_records_of_copies(crawl, site):

@@ -10,7 +10,7 @@ from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.changing import EVERYWHERE, MAX_UNASKED, SHOWN, Changing
 from scrapy_neardup.judge.evidence import DomPath, Evidence
-from scrapy_neardup.judge.knowledge import NOTHING, Folders
+from scrapy_neardup.judge.knowledge import NOTHING, Excluded, Folders
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.text import parse_html
@@ -164,8 +164,58 @@ def test_each_place_has_its_own():
     for seed in range(SHOWN):
         learn(rule, seed)
     assert known(rule) == known(rule, folder=9) == {CHANGED, OF_NAMED}
-    assert rule.exclude(evidence(folder=8)) is NOTHING
-    assert rule.exclude(evidence(folder=10)) is NOTHING  # a folder that nobody has met
+    for folder in 8, 10:  # nobody has met 10
+        assert rule.exclude(evidence(folder=folder)) == Excluded(tells=known(rule))
+
+
+def test_two_pairs_show_it_though_they_are_of_two_places():
+    rule = made()
+    rule.folders.used(8).place = 88
+    learn(rule, 1)
+    learn_same(rule, 1, place=88)
+    learn(rule, 2, place=99)
+    assert known(rule) == {CHANGED, OF_NAMED}
+    assert not known(rule, folder=8)
+    assert known(rule, folder=99) == {CHANGED, OF_NAMED}
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_what_changes_elsewhere_is_doubtful_until_a_response_of_the_place_shows_it(changes):
+    rule = made()
+    rule.folders.used(8).place = 88
+    there, partly = evidence(folder=8), evidence(folder=8, paths={SAME: 1, CHANGED: 1})
+    assert not rule.untested(there)
+    for seed in range(SHOWN):
+        learn(rule, seed)
+    assert not rule.untested(evidence())
+    assert rule.untested(there) == {CHANGED, OF_NAMED}
+    assert rule.untested(partly) == {CHANGED}
+    if changes:
+        learn(rule, 1, place=88)
+    else:
+        learn_same(rule, 1, place=88)
+    assert not rule.untested(there)
+    assert known(rule, folder=8) == ({CHANGED, OF_NAMED} if changes else set())
+
+
+def test_what_another_crawler_has_tested_is_not_doubtful():
+    rule, other = made(), made()
+    for seed in range(SHOWN):
+        learn(rule, seed)
+    learn_same(other, 1, place=88)
+    rule.folders.used(8).place = 88
+    rule.add_others([other.dump(complete=False)])
+    assert not rule.untested(evidence(folder=8))
+
+
+def test_of_pages_in_doubt_the_first_is_asked_for_and_later_ones_ever_less_often():
+    rule = made()
+    asked = []
+    for page in range(1, 100):
+        rule.doubt(page, evidence())
+        asked += [page] if rule.asks_again(page) else []
+        assert not rule.asks_again(page)
+    assert asked == [1, 8, 64]
 
 
 def test_together_two_crawlers_know_what_neither_does():

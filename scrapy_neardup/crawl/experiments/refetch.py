@@ -1,7 +1,8 @@
 """Requests that are made twice: differences between the two responses aren't content.
 
 A few pages of each place (`scrapy_neardup.urls.Address.place`) are requested a second time, some
-pages later (`ownrequests`). `scrapy_neardup.judge.changing` learns from the pairs.
+pages later (`ownrequests`), and besides the budget each page on whose second response a verdict
+depends (`Detector.asks_again`). `scrapy_neardup.judge.changing` learns from the pairs.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ LATER: Final = 3
 SHARE: Final = 0.5
 """Share of the budget that these requests may spend."""
 TRIES: Final = 2
-"""Number of times that a request that may show records is made before the crawl ends, while none
-is answered."""
+"""Number of times that a request on which a verdict depends is made before the crawl ends, while
+none is answered."""
 
 _MAX_PLACES: Final = 4_096
 _MAX_UNDECIDED: Final = 64
@@ -66,7 +67,7 @@ class Due:
         if is_known and not asked:
             asked = len(DUE) - 1
         says = page.known.rows, page.known.named_rows, page.known.embedded
-        reserved = 0 if changes or not asked else RESERVED
+        reserved = 0 if not asked or (changes and not is_known) else RESERVED
         is_due = asked < len(DUE) and met + 1 >= DUE[asked] and left > reserved
         is_due = is_due and says != before
         self._met[place] = _Met(met + 1, asked + is_due, says, changes)
@@ -106,7 +107,8 @@ class First(NamedTuple):
     request: Request
     response: Response
     page: Page
-    may_be_record: bool = False
+    decides: bool = False
+    """Whether a verdict depends on what the second response shows."""
     tries: int = TRIES
     """Number of `TRIES` that are left."""
 
@@ -127,7 +129,7 @@ class Refetches:
         self._due = Due()
         self._waiting: deque[tuple[int, First]] = deque()
         self._undecided: BoundedDict[int, First] = BoundedDict(_MAX_UNDECIDED)
-        """Pages that may be records, by their ids, until a second response has come."""
+        """First responses on whose second one a verdict depends, by page id, until it has come."""
         self._count = self._heard = 0
         """Number of judged pages, now and when the crawl heard from other crawlers at its end."""
         self._again: BoundedDict[int, bool] = BoundedDict(_MAX_PLACES)
@@ -159,15 +161,15 @@ class Refetches:
             left = self._own.left("refetched", most=SHARE) - len(self._waiting)
             is_known = bool(self._detector.changing(page))
             is_due = self._due.includes(page, left, is_known=is_known)
-            may_be_record = self._detector.asks_again(page)
-            if is_due or may_be_record:
-                first = First(request, response, page, may_be_record)
+            decides = self._detector.asks_again(page)
+            if is_due or decides:
+                first = First(request, response, page, decides)
                 self._waiting.append((self._count + LATER, first))
-                if may_be_record:
+                if decides:
                     self._undecided[page.id] = first
 
     def idle(self) -> bool:
-        """Make the requests that may show records and got no answer yet.
+        """Make the requests on which verdicts depend and that got no answer yet.
 
         Return whether any do, or whether other crawlers may have found records since.
         """
@@ -188,8 +190,8 @@ class Refetches:
     def _may_ask(self, first: First) -> bool:
         if self._again.get(first.page.id):
             return False
-        if first.may_be_record:
-            return self._own.spend("records")
+        if first.decides:
+            return self._own.spend("doubts")
         return self._own.spend("refetched", most=SHARE)
 
     async def learn(self, first: First, response: Response) -> None:
