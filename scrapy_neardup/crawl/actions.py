@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY
-from scrapy_neardup.crawl.callbacks import REMEMBERED_PAGES, Callbacks
+from scrapy_neardup.crawl.callbacks import Callbacks
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
-from scrapy_neardup.verdict import SEEN, UNJUDGED, Verdict
+from scrapy_neardup.verdict import SEEN, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -33,9 +32,6 @@ WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
 
 _BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED}
-
-REMEMBERED_DROPS = 65_536
-"""Maximum number of dropped pages with an errback that are delivered if requested again."""
 
 LOOK_KEY = "_neardup_look"
 """Key of ``request.meta``: the page was dropped, and is requested again only for its links."""
@@ -60,11 +56,7 @@ class Actions:
             from scrapy_neardup.crawl.groups import GroupBudget  # noqa: PLC0415
 
             self._budget = GroupBudget(settings.group_budget)
-        self._with_errback: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
-        """Dropped pages whose requests have an errback."""
         self._seen_action = KEEP if settings.seen == "keep" else settings.seen
-        self._of_this_crawl: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
-        """Pages that this crawl has judged; only if those of earlier crawls are withheld."""
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
         """Return one of `catalogue.ACTIONS`, or one of `KEPT`.
@@ -73,33 +65,27 @@ class Actions:
         request is for the same page again, the page id of a near-duplicate.
         """
         if not verdict.is_duplicate:
-            if verdict.decision is not UNJUDGED:
-                self.callbacks.see(request, verdict.page_id, unknown=0)
             return self._seen(request, verdict)
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):
             return KEEP_BUDGET
         if self._is_kept_start(request):
             return KEEP_START
-        if verdict.match and not self.callbacks.see(request, verdict.match.page_id):
+        if not self.callbacks.has_seen(self.callbacks.delivery(request, verdict)):
             return KEEP_CALLBACK
         if self._action != DROP:
             return self._action
         if isinstance(earlier, Verdict) and earlier.is_duplicate:
             earlier = earlier.page_id
-        dropped_before = identity in self._with_errback or earlier == identity
+        dropped_before = identity in self.callbacks.with_errback or earlier == identity
         return KEEP_AGAIN if dropped_before and LOOK_KEY not in request.meta else DROP
 
     def _seen(self, request: Request, verdict: Verdict) -> str:
         """Return the action for a page that is new, or known from an earlier crawl."""
-        if self._seen_action == KEEP:
-            return KEEP
-        is_of_this_crawl = verdict.page_id in self._of_this_crawl
-        self._of_this_crawl[verdict.page_id] = None
         if (
             verdict.decision is not SEEN
             or verdict.changed
-            or is_of_this_crawl
+            or self.callbacks.have_met(verdict.page_id)
             or self._is_kept_start(request)
         ):
             return KEEP
@@ -138,7 +124,7 @@ class Actions:
         """Remember a page that is dropped, and close its browser page, if it has one."""
         if self.callbacks.has_errback(request):
             # The errback may schedule the request again without its meta.
-            self._with_errback[page_id] = None
+            self.callbacks.with_errback[page_id] = None
         for key in PAGE_KEYS & request.meta.keys():
             from scrapy_neardup.crawl.browserpages import close_browser_page  # noqa: PLC0415
 

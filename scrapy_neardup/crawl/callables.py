@@ -56,12 +56,10 @@ class Callables:
 
     def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
         try:
-            answer = ask(response)
+            if not isinstance(answer := ask(response), str):
+                raise TypeError(f"it returned {type(answer).__name__}, not str")  # noqa: TRY301
         except Exception as error:
             self.complain(setting, response, error)
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.TEXT_ERROR, detail) from error
-        if not isinstance(answer, str):
-            detail = f"the {setting} callable returned {type(answer).__name__}, not str"
-            raise UnjudgedError(Reason.TEXT_ERROR, detail)
         return answer

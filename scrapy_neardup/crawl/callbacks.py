@@ -1,4 +1,4 @@
-"""What the callbacks of a crawl have seen, and which of them have yielded items.
+"""What the callbacks of a crawl have seen, have yielded, and have requested again.
 
 A page that only other callbacks have seen isn't repeated. One callback may yield items for
 ``/item/7`` and none for ``/print/7``. So of the near-duplicates of pages that have yielded no item
@@ -16,16 +16,16 @@ from scrapy.spiders import CrawlSpider
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.urlparts import Parts
+from scrapy_neardup.verdict import DUPLICATE, NEW
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.spiders import Rule
 
-    from scrapy_neardup.verdict import Verdict
+    from scrapy_neardup.verdict import Decision, Verdict
 
 REMEMBERED_PAGES: Final = 262_144
-"""Maximum number of pages whose callbacks are remembered (30 MB). If ``NEARDUP_SEEN`` drops pages
-of an earlier crawl, as many pages of this crawl are remembered, too (30 MB)."""
+"""Maximum number of pages whose callbacks are remembered (30 MB)."""
 
 TESTS: Final = 3
 """Number of near-duplicates of one callback and URL pattern that are delivered first, if the
@@ -33,14 +33,20 @@ callback has yielded an item before."""
 EVERY: Final = 20
 """One in this number of the others is delivered; `TESTS` at most if it has yielded none."""
 _MAX_PLACES: Final = 4_096
+_MAX_AGAIN: Final = 65_536
 _ITEM: Final = 1
 """Bit of a page that has yielded an item."""
 
-_KEPT: Final = ("_bits", "_seen", "_apart", "_places")
+_KEPT: Final = (
+    "_bits", "_seen", "_apart", "_yielding", "_copies", "_places", "asked_again", "with_errback",
+)  # fmt: skip
 """Attributes of `Callbacks` that a resumed crawl needs."""
 
 _Place = tuple[str, str]
 """A callback and a URL pattern."""
+
+Delivery = tuple[int, int]
+"""The id of a page, and the bit of a callback that gets the page or one like it."""
 
 
 class Callbacks:
@@ -63,6 +69,10 @@ class Callbacks:
         """Number of near-duplicates of pages without an item, by callback and URL pattern."""
         self._places: BoundedDict[int, _Place] = BoundedDict(_MAX_PLACES)
         """The dropped ones of them -> callback and URL pattern."""
+        self.asked_again: BoundedDict[int, None] = BoundedDict(_MAX_AGAIN)
+        """Pages whose callbacks only requested them again."""
+        self.with_errback: BoundedDict[int, None] = BoundedDict(_MAX_AGAIN)
+        """Dropped pages whose requests have an errback: delivered if it requests them again."""
 
     @property
     def state(self) -> dict[str, Any]:
@@ -84,24 +94,34 @@ class Callbacks:
         """Return whether a request has an errback. All of a `CrawlSpider` call those of rules."""
         return bool(request.errback and (self._rule(request) or request).errback)
 
-    def see(self, request: Request, page_id: int, *, unknown: int = -1) -> bool:
-        """Note that a request's callback sees a page; return whether it has seen it before.
+    def delivery(self, request: Request, verdict: Verdict) -> Delivery:
+        """Return the delivery of a page to the callback of its request."""
+        return _shown_by(verdict), self._bit(request)
 
-        `unknown` are the bits of a page that this crawl hasn't met.
-        """
-        bit = self._bit(request)
-        before = self._seen.get(page_id, unknown)
-        if not before & bit:
-            self._seen[page_id] = before | bit
-        return bool(before & bit)
+    def has_seen(self, delivery: Delivery) -> bool:
+        """Return whether a callback has got a page, or one like it, and hasn't failed with it."""
+        page_id, bit = delivery
+        return bool(self._seen.get(page_id, -1) & bit)
+
+    def see(self, delivery: Delivery, decision: Decision) -> bool:
+        """Note that a callback gets a page; return whether it hasn't seen such a page before."""
+        page_id, bit = delivery
+        unknown = -1 if decision is DUPLICATE else 0
+        # A new page has other content than before.
+        before = 0 if decision is NEW else self._seen.get(page_id, unknown)
+        if before & bit:
+            return False
+        self._seen[page_id] = before | bit
+        return True
 
     def have_met(self, page_id: int) -> bool:
         """Return whether a callback of this crawl has seen a page."""
         return page_id in self._seen
 
-    def failed(self, request: Request, page_id: int) -> None:
-        """Note that a request's callback has failed with a page: it gets the next page like it."""
-        self._seen[page_id] = self._seen.get(page_id, -1) & ~self._bit(request)
+    def failed(self, delivery: Delivery) -> None:
+        """Note that a callback has failed with a page: it gets the next page like it."""
+        page_id, bit = delivery
+        self._seen[page_id] = self._seen.get(page_id, -1) & ~bit
 
     def lacks_item(self, verdict: Verdict) -> bool:
         """Return whether a page repeats one of this crawl that has yielded no item."""
@@ -135,13 +155,13 @@ class Callbacks:
         """
         self._yielding.add(name := self._name(request))
         shows = is_test and self.lacks_item(verdict)
-        page_id = verdict.page_id if verdict.match is None else verdict.match.page_id
+        page_id = _shown_by(verdict)
         if page_id in self._seen:
             self._seen[page_id] |= _ITEM
         if not shows or (place := (name, _pattern(request))) in self._apart:
             return None
         self._apart[place] = None
-        self.see(request, page_id)
+        self._seen[page_id] |= self._bit(request)
         return [page for page, at in self._places.items() if at == place]
 
     def _original(self, verdict: Verdict) -> int | None:
@@ -198,6 +218,11 @@ def _name_of(callback: Any) -> str:
         with suppress(ValueError, AttributeError):  # it is empty, or has no name
             names.append(cell.cell_contents.__qualname__)
     return " ".join(names)
+
+
+def _shown_by(verdict: Verdict) -> int:
+    """Return the id of the page that a page repeats, or its own."""
+    return verdict.page_id if verdict.match is None else verdict.match.page_id
 
 
 def _pattern(request: Request) -> str:

@@ -181,10 +181,11 @@ class CrawlStore(GuardedStore):
         """Count and log the failure of a call, and close the crawl if the settings say so."""
         self._reporter.count("store/errors")
         # The first sign is often a lost connection; the next call then names the cause.
-        known = str(failure) in self._reported or len(self._reported) >= MAX_LOGGED_FAILURES
-        self._reported.add(str(failure))
+        is_new = len(self._reported) < MAX_LOGGED_FAILURES and str(failure) not in self._reported
+        if is_new:  # messages may have numbers in them, and a store may fail for days
+            self._reported.add(str(failure))
         logger.log(
-            logging.DEBUG if known else logging.ERROR,
+            logging.ERROR if is_new else logging.DEBUG,
             "The near-duplicate store %s failed: %s",
             redact_store(self._uri),
             failure,

@@ -13,14 +13,14 @@ one that yields nothing, unless it has requested the same page before, and now g
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
 
-from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
-from scrapy_neardup.crawl.actions import KEEP_CALLBACK, KEEP_TEST
+from scrapy_neardup.crawl.actions import KEEP_TEST
 from scrapy_neardup.crawl.experiments.withheld import carries_item, url_of
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.experiments.asking import Experiments
     from scrapy_neardup.crawl.pending import PendingPages
     from scrapy_neardup.crawl.reporting import Reporter
-
-REMEMBERED = 65_536
-"""Maximum number of remembered pages whose callbacks have requested them again."""
 
 
 def disinherit(request: Request, response: Response) -> None:
@@ -77,8 +74,6 @@ class Processing:
         self.reporter, self.pending, self.experiments = reporter, pending, experiments
         self._callbacks = callbacks
         self._fingerprint = crawler.request_fingerprinter.fingerprint
-        self._asked_again: BoundedDict[int, None] = BoundedDict(REMEMBERED)
-        """Pages whose callbacks only requested them again."""
         reads = keeps_sitemap and isinstance(crawler.spider, SitemapSpider)
         self.parse_sitemap = getattr(crawler.spider, "_parse_sitemap", None) if reads else None
         """The callback of sitemaps. Their pages are delivered like those of start requests,
@@ -86,13 +81,19 @@ class Processing:
 
     def withdraw(self, visit: Visit | None, response: Response) -> None:
         """Withdraw a page whose callback failed, or requests it again."""
-        if visit is not None and visit.pending is not None:
-            self.pending.withdraw(visit.pending)
-        if visit is not None and visit.action == KEEP_CALLBACK:
-            assert response.request is not None  # noqa: S101  (for the type checker)
-            assert visit.verdict.match is not None  # noqa: S101
-            self._callbacks.failed(response.request, visit.verdict.match.page_id)
+        if visit is not None:
+            if visit.pending is not None:
+                self.pending.withdraw(visit.pending)
+            failed = self.pending.end(visit, failed=True)
+            if failed is not None and visit.is_kept:
+                self._callbacks.failed(failed)
         self.experiments.withdrawn(response.request)
+
+    def confirm(self, visit: Visit) -> None:
+        """Confirm a page whose callback is done."""
+        if visit.pending is not None:
+            self.pending.confirm(visit.pending)
+        self.pending.end(visit, failed=False)
 
     def item_passes(self, visit: Visit) -> bool:
         """Whether an item of a near-duplicate passes, because the other page yielded none."""
@@ -128,8 +129,10 @@ class Processing:
             return False
         own = response.request
         assert own is not None  # noqa: S101  (for the type checker)
-        requests = (own, *(own.replace(url=url) for url in own.meta.get("redirect_urls", ())))
-        return self._fingerprint(entry) in map(self._fingerprint, requests)
+        with suppress(Exception):  # such as a KeyError of the project's fingerprinter
+            requests = (own, *(own.replace(url=url) for url in own.meta.get("redirect_urls", ())))
+            return self._fingerprint(entry) in map(self._fingerprint, requests)
+        return False
 
     def says_nothing(self, page_id: int, *, asks_again: bool, holds_more: bool) -> bool:
         """Whether a callback, whose output is complete, only requests its page again.
@@ -137,11 +140,11 @@ class Processing:
         `asks_again`: whether it has yielded requests for its page; `holds_more`: anything else.
         """
         if holds_more:
-            self._asked_again.pop(page_id, None)
+            self._callbacks.asked_again.pop(page_id, None)
             return False
         if asks_again:
-            self._asked_again[page_id] = None
-        return page_id in self._asked_again
+            self._callbacks.asked_again[page_id] = None
+        return page_id in self._callbacks.asked_again
 
 
 class Output:
@@ -202,12 +205,13 @@ class Output:
             crawl.yielded(visit, self._response.request)
         if visit.case is not None and links is not None and failed is not GeneratorExit:
             links.done(visit.case)  # not if the crawl ends
-        if failed is not None:
-            crawl.withdraw(visit, self._response)
-        elif visit.pending is not None:
-            if crawl.says_nothing(
+        is_awaited = visit.pending is not None or visit.delivery is not None
+        if failed is not None or (
+            is_awaited
+            and crawl.says_nothing(
                 visit.page_id, asks_again=self._asks_again, holds_more=self._holds_more
-            ):
-                crawl.withdraw(visit, self._response)
-            else:
-                crawl.pending.confirm(visit.pending)
+            )
+        ):
+            crawl.withdraw(visit, self._response)
+        else:
+            crawl.confirm(visit)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.claims.claimbook import Key
+    from scrapy_neardup.crawl.callbacks import Delivery
     from scrapy_neardup.text import Content
 
 
@@ -119,6 +120,8 @@ class Visit:
     """The case about its links, if it is dropped and its callback runs nevertheless."""
     pending: PendingPage | None = None
     """The page as the store has added it, to be confirmed or withdrawn."""
+    delivery: Delivery | None = None
+    """Its delivery to its callback until that is done; None if that was done with such a page."""
     withdrawals: int = 0
     """Number of pages that were withdrawn before the store's last call for it."""
     answered: asyncio.Event | None = None
@@ -143,6 +146,11 @@ class Visit:
     def is_dropped(self) -> bool:
         """Whether no callback gets the page."""
         return self.action == DROP and self.case is None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the store keeps the entry of the page, or of the one that it repeats."""
+        return self.pending is None or self.pending.state is PageState.KEPT
 
     @property
     def waits(self) -> bool:

@@ -25,7 +25,7 @@ from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
-from scrapy_neardup.verdict import NEW
+from scrapy_neardup.verdict import NEW, UNJUDGED
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -74,7 +74,7 @@ class PatternWarnings:
         self._repeated: BoundedDict[str, int] = BoundedDict(WATCHED)
         self._alike = Groups()
         self._warned: dict[str, set[str]] = {"crowd": set(), "new": set(), "differ": set()}
-        self._checked = self._duplicates = self._dropped = self._groups = 0
+        self._checked = self._unjudged = self._duplicates = self._dropped = self._groups = 0
 
     def page(self, url: str, visit: Visit) -> Difference | None:
         """Count a page. O(length of its text).
@@ -89,6 +89,8 @@ class PatternWarnings:
                 for each in self._unsorted:
                     self._is_new(each)
                 self._unsorted.clear()
+        elif verdict.decision is UNJUDGED:
+            self._unjudged += 1
         elif verdict.is_duplicate:
             self._duplicates += 1
             self._dropped += visit.action == DROP
@@ -99,16 +101,18 @@ class PatternWarnings:
         return None
 
     def sum_up(self, shows_all: str) -> None:
-        """Log one sentence about the crawl, if any page was judged.
-
-        `shows_all` says how to see all near-duplicates.
-        """
+        """Log one sentence about the crawl; `shows_all` says how to see all near-duplicates."""
         if not self._checked:
+            self._log.info(
+                "Near-duplicates: no response was a page; docs/scrapy.md says which responses are"
+            )
             return
         summary = (
             f"Near-duplicates: {self._duplicates:,} of {self._checked:,} pages; groups: "
             f"{self._groups:,}; dropped: {self._dropped:,}"
         )
+        if self._unjudged:
+            summary += f"; not judged: {self._unjudged:,} (neardup/unjudged/REASON)"
         if self._repeated:
             pattern, count = max(self._repeated.items(), key=lambda entry: entry[1])
             summary += f"; most frequent pattern: {pattern} ({count:,})"

@@ -9,7 +9,8 @@ end. An entry that can't be withdrawn stays pending; it is tried again when a pa
 at the end of the crawl.
 
 A page that repeats a pending one waits for that page's end before its own verdict is final, and so
-before the store adds it. Pages wait only for pages that the store has added, whose callbacks are
+before the store adds it. Another callback may have got that page before; then it also waits for
+the first page like it that its own callback has got. Pages wait only for pages whose callbacks are
 running: so there are no cycles. When a page is withdrawn, those that repeat it are judged again
 one at a time: the first of them takes its place if it is new, and the rest wait behind the first
 without a call of the store. So a failure costs one call, however many pages wait. A page behind
@@ -30,6 +31,7 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import DUPLICATE, NEW, SEEN, Reason, Verdict
 
 if TYPE_CHECKING:
+    from scrapy_neardup.crawl.callbacks import Delivery
     from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.stores import Store
@@ -60,6 +62,8 @@ class PendingPages:
         self._reporter = reporter
         self._patience = patience
         self._pending: dict[int, PendingPage] = {}
+        self._delivered: dict[Delivery, PendingPage] = {}
+        """Pages that callbacks have now; no page like them was delivered to the same callback."""
         self._processed: dict[int, None] = {}
         self._confirming: asyncio.TimerHandle | None = None
         self._unconfirmed: set[int] = set()
@@ -107,6 +111,39 @@ class PendingPages:
         if page is None or (page.state is PageState.RUNNING and not self._patience):
             return Ending.KEPT
         self._withdraw(page, PageEvent.MET)
+        return await self._end_of(page, visit)
+
+    def deliver(self, visit: Visit, delivery: Delivery, *, is_first: bool) -> None:
+        """Note that a callback gets a page; `is_first` says that it hasn't seen such a page."""
+        running = self._delivered.get(delivery)
+        if is_first:
+            if running is not None:
+                running.on(PageEvent.REPLACED)
+            deadline = asyncio.get_running_loop().time() + self._patience
+            self._delivered[delivery] = PendingPage(visit.page_id, visit.url, [], deadline)
+        if is_first or running is not None:
+            visit.delivery = delivery  # the page that is done first ends it
+
+    async def delivered(self, visit: Visit, delivery: Delivery) -> Ending:
+        """Wait until a callback is done with a page that a near-duplicate repeats."""
+        page = self._delivered.get(delivery)
+        if page is None or not self._patience:
+            return Ending.KEPT
+        return await self._end_of(page, visit)
+
+    def end(self, visit: Visit, *, failed: bool) -> Delivery | None:
+        """End the delivery of a page to a callback, and return it, if it hasn't ended before."""
+        delivery, visit.delivery = visit.delivery, None
+        if delivery is None or (page := self._delivered.pop(delivery, None)) is None:
+            return None
+        if failed:
+            page.on(PageEvent.FAILED)
+            page.on(PageEvent.FORGOTTEN)  # the store holds no entry for it
+        else:
+            page.on(PageEvent.PROCESSED)
+        return delivery
+
+    async def _end_of(self, page: PendingPage, visit: Visit) -> Ending:
         waited = visit.deadline is not None
         visit.deadline = min(visit.deadline or inf, page.deadline)
         if visit.deadline <= asyncio.get_running_loop().time():

@@ -153,13 +153,17 @@ stays with a redirection or retry. It is removed when the response arrives, so t
 """
 
 
-def is_page(request: Request, response: Response) -> bool:
-    """Whether `response` is a page that a callback is going to see; remove its request's mark."""
+def is_page(request: Request, response: Response) -> bool | None:
+    """Whether `response` is a page that a callback is going to see; remove its request's mark.
+
+    None if it is taken for an inline download only because the mark is missing.
+    """
     marked = request.meta.pop(_MARK, None)
     callback = request.callback
     if request.method != "GET" or marked == _FORM or callback is NO_CALLBACK:
         return False
-    return 200 <= response.status < 300 and not (callback is None and marked is None)
+    is_read = 200 <= response.status < 300
+    return None if is_read and callback is None and marked is None else is_read
 
 
 def mark(request: Request) -> None:

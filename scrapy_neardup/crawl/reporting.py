@@ -59,7 +59,8 @@ class Reporter:
         self._patterns = PatternWarnings(
             crawler.spider, advises=crawler.settings.get("NEARDUP_PRESET") != "exact"
         )
-        self._raised, self._has_judged = 0, False
+        self._raised = self._inline = 0
+        self._has_begun = self._has_judged = False
 
     def open_audit(self, path: str, *, with_text: bool) -> None:
         """Open the audit file at `path`."""
@@ -70,6 +71,7 @@ class Reporter:
 
     def begun(self, uri: str, parameters: Parameters) -> None:
         """Describe the crawl in the audit; `uri` is that of its store."""
+        self._has_begun = True
         if self._audit is not None:
             from scrapy_neardup.crawl.audit import about_crawl  # noqa: PLC0415
 
@@ -77,7 +79,17 @@ class Reporter:
 
     def close(self) -> None:
         """Log the summary, and close the audit file."""
-        self._patterns.sum_up(self._shows_all)
+        if self._has_begun:
+            self._patterns.sum_up(self._shows_all)
+        if self._inline:
+            self.log.log(
+                logging.INFO if self._has_judged else logging.WARNING,
+                "%d responses weren't judged, because their requests have no callback and weren't"
+                " scheduled in this crawl: a callback has awaited them, a scheduler of the project"
+                " has made them, or they were in JOBDIR before scrapy-neardup was enabled. If they"
+                " are pages, name the callback of such requests",
+                self._inline,
+            )
         self._close_audit()
 
     def count(self, stat: str, number: int = 1) -> None:
@@ -137,6 +149,11 @@ class Reporter:
         except Exception as error:  # noqa: BLE001  (the page is delivered or dropped all the same)
             self.count("report/errors")
             self.failed(response.url, error)
+
+    def inline(self) -> None:
+        """Count a response that is taken for an inline download."""
+        self._inline += 1
+        self._inc("neardup/pages/inline")
 
     def failed(self, url: str | None, error: Exception) -> None:
         """Log an error that doesn't affect its page; at ERROR once for each type."""

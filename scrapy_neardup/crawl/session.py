@@ -29,14 +29,14 @@ from scrapy_neardup.judge.analysis import Analyser, page_id
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.settings.catalogue import ACTIONS, DROP
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import DUPLICATE, Reason, Verdict
+from scrapy_neardup.verdict import DUPLICATE, UNJUDGED, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.verdict import Page
+    from scrapy_neardup.verdict import Match, Page
 
 logger = logging.getLogger(__name__)
 
@@ -161,7 +161,9 @@ class Session:
             return
         # Copied with another response's meta, or left by an earlier try.
         earlier = request.meta.pop(VERDICT_KEY, None)
-        if not is_page(request, response):
+        if not (is_known := is_page(request, response)):
+            if is_known is None:
+                self.reporter.inline()
             return
         waited = await self._batches.turn()
         visit = judged = Visit()
@@ -171,7 +173,9 @@ class Session:
         except Exception as error:  # noqa: BLE001  (see above)
             self.reporter.raised(response.url, error)
             verdict = unjudged(visit.page_id, Reason.ERROR, repr(error))
-            judged = Visit(visit.page_id, verdict=verdict, pending=visit.pending)
+            judged = Visit(
+                visit.page_id, verdict=verdict, pending=visit.pending, delivery=visit.delivery
+            )
         finally:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
@@ -215,12 +219,31 @@ class Session:
             visit.action = self._actions.choose(request, verdict, earlier)
             ending = Ending.KEPT
             if verdict.match is not None and visit.action in ACTIONS:
-                ending = await self.pending.outcome(visit, verdict.match)
+                ending = await self._end_of_others(visit, request, verdict.match)
         if ending is Ending.LATE:
             self.reporter.late(visit.verdict)
             visit.action = KEEP_PENDING
         elif visit.action == DROP and self._actions.callbacks.is_tested(request, visit.verdict):
             visit.action = KEEP_TEST  # the callback of the other page is done
+        if visit.verdict.decision is not UNJUDGED:
+            delivery = self._actions.callbacks.delivery(request, visit.verdict)
+            is_first = self._actions.callbacks.see(delivery, visit.verdict.decision)
+            if visit.action != DROP:
+                self.pending.deliver(visit, delivery, is_first=is_first)
+
+    async def _end_of_others(self, visit: Visit, request: Request, match: Match) -> Ending:
+        """Wait until the page that a near-duplicate repeats is done, for its callback, too.
+
+        Another callback may have got that page, and this one a page like it.
+        """
+        callbacks = self._actions.callbacks
+        delivery = callbacks.delivery(request, visit.verdict)
+        ending = await self.pending.outcome(visit, match)
+        if ending is Ending.KEPT:
+            ending = await self.pending.delivered(visit, delivery)
+        # It may have failed while the page waited for the other callback.
+        has_failed = ending is Ending.KEPT and not callbacks.has_seen(delivery)
+        return Ending.GONE if has_failed else ending
 
 
 MAX_BATCH, MIN_BATCH = 32, 8
@@ -235,15 +258,20 @@ TICK_SECONDS = 0.002
 BUSY = 0.5
 """Share of this time above which the processor counts as busy."""
 
+MAX_SECONDS = 0.5
+"""Maximum seconds that a page waits for others: another crawl, or an extension of the project, may
+keep the processor busy for hours."""
+
 
 class Batches:
     """The pages of a crawl that wait for each other while the processor is busy.
 
     Between the crawl's other work, judging a page takes about twice as long as in a loop over
     pages, because the processor's caches hold other code and data. So pages that arrive while the
-    processor is busy wait for each other, up to `MAX_BATCH`; a batch ends as soon as the processor
-    isn't busy. If a crawl waits for the network, a page that waits would delay the next request.
-    Then batches are small, and after a small one pages don't wait for a while.
+    processor is busy wait for each other, up to `MAX_BATCH` and `MAX_SECONDS`; a batch ends as
+    soon as the processor isn't busy. If a crawl waits for the network, a page that waits would
+    delay the next request. Then batches are small, and after a small one pages don't wait for a
+    while.
     """
 
     def __init__(self) -> None:
@@ -258,23 +286,23 @@ class Batches:
             return False
         ready = self._ready
         if not self._size:
-            self._time(ready)
+            self._time(ready, asyncio.get_running_loop().time() + MAX_SECONDS)
         self._size += 1
         if self._size == MAX_BATCH:
             self._end()
         await ready.wait()
         return True
 
-    def _time(self, ready: asyncio.Event) -> None:
+    def _time(self, ready: asyncio.Event, until: float) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_later(TICK_SECONDS, self._go_on, ready, loop.time(), thread_time())
+        loop.call_later(TICK_SECONDS, self._go_on, ready, until, loop.time(), thread_time())
 
-    def _go_on(self, ready: asyncio.Event, started: float, used: float) -> None:
+    def _go_on(self, ready: asyncio.Event, until: float, started: float, used: float) -> None:
         if ready.is_set():
             return
-        seconds = asyncio.get_running_loop().time() - started
-        if thread_time() - used > BUSY * seconds:
-            self._time(ready)
+        now = asyncio.get_running_loop().time()
+        if thread_time() - used > BUSY * (now - started) and now < until:
+            self._time(ready, until)
             return
         if self._size < MIN_BATCH:
             self._pause = PAUSE

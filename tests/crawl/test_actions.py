@@ -282,6 +282,14 @@ def test_where_items_were_found_is_known_after_a_pause(crawl, tmp_path):
     assert (outcome.items, outcome.pages("kept-callback")) == ([{"path": "/2/52?item"}], [1])
 
 
+def test_that_a_callback_yields_items_is_known_after_a_pause(crawl, tmp_path):
+    job = {"JOBDIR": str(tmp_path)}
+    crawl(Some, ITEM, settings=job)
+    outcome = crawl(Some, *TWICE[:10], settings=SLOW | job)
+    assert outcome.pages("kept-test", "dropped") == [1, 0]
+    assert len(outcome.items) == 5
+
+
 class TwoWithItems(Two):
     """Yields items of paths with ``?of`` alone."""
 

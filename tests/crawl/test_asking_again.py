@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.utils.request import RequestFingerprinter
 from site_server import Answer, page, text
 
+from scrapy_neardup.crawl.callbacks import Callbacks
 from scrapy_neardup.crawl.output import Processing
 
 BUSY = "We are busy at the moment, please try again later"
@@ -95,10 +96,48 @@ def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, site):
     assert outcome.pages("dropped") == [0]
 
 
+def test_a_page_that_gives_up_after_a_pause_does_not_either(crawl, site, tmp_path):
+    site.routes |= busy(1) | {PATHS[0]: Busy(1000)}
+    settings = {"JOBDIR": str(tmp_path), "RETRY_TIMES": 1}
+    first = crawl(Asks, *PATHS, settings=settings | {"CLOSESPIDER_PAGECOUNT": 2})
+    assert site.routes[PATHS[0]].asked[PATHS[0]] == 1
+    second = crawl(Asks, *PATHS, settings=settings, errors=True)
+    assert sorted(first.notes + second.notes) == PATHS[1:]
+
+
+class ByKey:
+    """A fingerprinter of the project, which can't read requests without a key."""
+
+    def fingerprint(self, request):
+        return request.meta["key"].encode()
+
+
+class Keyed(Visit):
+    """Yields a request that no duplicate filter sees, and then an item."""
+
+    custom_settings = {"REQUEST_FINGERPRINTER_CLASS": ByKey}  # noqa: RUF012  (as Scrapy has it)
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(meta={"key": path})
+
+    def page(self, response):
+        yield scrapy.Request(f"{self.site}/next.json", self.after, dont_filter=True)
+        yield {"path": self.path_of(response)}
+
+    def after(self, response):
+        self.note(response)
+
+
+def test_output_passes_that_the_fingerprinter_of_the_project_cannot_read(crawl):
+    outcome = crawl(Keyed, "/a/1", "/b/1", errors=True)  # nor can it read the start request
+    assert [item["path"] for item in outcome.items] == ["/a/1", "/b/1"]
+    assert outcome.notes == ["/next.json"] * 2
+
+
 @pytest.fixture
 def asked():
     crawler = SimpleNamespace(request_fingerprinter=RequestFingerprinter(), spider=None)
-    return Processing(crawler, None, None, None, callbacks=None, keeps_sitemap=False)
+    return Processing(crawler, None, None, None, callbacks=Callbacks(None), keeps_sitemap=False)
 
 
 @pytest.mark.parametrize(("entries", "kept"), [

@@ -47,6 +47,12 @@ async def test_pages_of_an_idle_crawl_hardly_wait(monkeypatch):
     ]
 
 
+async def test_few_pages_do_not_wait_until_another_crawl_is_over(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.crawl.session.thread_time", itertools.count().__next__)
+    async with asyncio.timeout(10):
+        assert await arrive(Batches(), 3) == ([3, 3, 3], [True, True, True])
+
+
 class Frozen(Visit):
     """Notes whether objects are left out of garbage collection, before its crawl and in it."""
 

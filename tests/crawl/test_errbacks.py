@@ -1,12 +1,14 @@
 """Errbacks of dropped pages."""
 
 import json
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from crawl_spiders import RuleSpider, Visit
 from linked_sites import Hears, editions
 from scrapy import Request, signals
+from scrapy.exceptions import CloseSpider
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 
@@ -70,6 +72,27 @@ def test_an_errback_that_schedules_every_failure_again_does_not_loop(crawl, afre
     outcome = crawl(Retries, "/a/1", "/a/2", "/a/3", afresh=afresh)
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3", "failed", "failed"]
     assert outcome.pages("dropped", "kept-again") == [2, 2]
+
+
+class RetriesOnce(Retries):
+    """Its errback requests a page again once, and the crawl pauses then."""
+
+    afresh = True
+
+    def failed(self, failure):
+        if not Path(self.paused).exists():
+            Path(self.paused).touch()
+            yield super().failed(failure)
+            raise CloseSpider("a pause")
+
+
+def test_a_page_that_an_errback_schedules_again_is_delivered_after_a_pause(crawl, tmp_path):
+    settings, paused = {"JOBDIR": str(tmp_path)}, str(tmp_path / "paused")
+    first = crawl(RetriesOnce, "/a/1", "/a/2", settings=settings, paused=paused)
+    assert first.notes == ["/a/1", "failed"]
+    outcome = crawl(RetriesOnce, settings=settings, paused=paused)
+    assert outcome.notes == ["/a/2"]
+    assert outcome.pages("kept-again") == [1]
 
 
 class WritesJson(Retries):

@@ -1,4 +1,6 @@
 import asyncio
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from crawl_stores import JOURNAL, ToyStore
@@ -9,7 +11,7 @@ from scrapy_neardup.crawl.circuitbreaker import (
     CircuitBreaker,
     StoreCallFailedError,
 )
-from scrapy_neardup.crawl.guard import GuardedStore
+from scrapy_neardup.crawl.guard import MAX_LOGGED_FAILURES, CrawlStore, GuardedStore
 from scrapy_neardup.errors import StoreError, StoreLockedError
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page, Reason
@@ -141,3 +143,13 @@ def test_it_is_as_private_as_its_store(is_private):
     toy = ToyStore("toy:", StoreOptions())
     toy.is_private = is_private
     assert GuardedStore(toy, URI, timeout=1, on_failure=print).is_private == is_private
+
+
+def test_messages_that_differ_each_time_are_not_all_remembered(caplog):
+    settings = SimpleNamespace(timeout=1, on_error="keep")
+    store = CrawlStore(Mock(), Mock(), Mock(), URI, settings)
+    for number in range(2 * MAX_LOGGED_FAILURES):
+        for _ in range(2):
+            store._report(StoreCallFailedError(Reason.STORE_ERROR, f"slot {number} moved"))
+    assert sum(each.levelname == "ERROR" for each in caplog.records) == MAX_LOGGED_FAILURES
+    assert len(store._reported) == MAX_LOGGED_FAILURES

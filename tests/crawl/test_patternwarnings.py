@@ -227,10 +227,11 @@ def test_the_sum(caplog):
     caplog.set_level(logging.INFO)
     warnings = PatternWarnings(None)
     warnings.sum_up("REPORT shows them")
-    assert not caplog.records
+    [message] = caplog.messages
+    assert message.startswith("Near-duplicates: no response was a page; ")
     warnings.page(f"{HOST}/product/0", new())
     warnings.sum_up("REPORT shows them")
-    assert caplog.messages == ["Near-duplicates: 0 of 1 pages; groups: 0; dropped: 0"]
+    assert caplog.messages[1:] == ["Near-duplicates: 0 of 1 pages; groups: 0; dropped: 0"]
     warnings.page(f"{HOST}/product/1", duplicate(count=1))
     warnings.page(f"{HOST}/product/2", duplicate(count=2, action="keep-start"))
     warnings.page(f"{HOST}/about", duplicate(count=1))
@@ -239,6 +240,16 @@ def test_the_sum(caplog):
         "Near-duplicates: 3 of 4 pages; groups: 2; dropped: 2; "
         "most frequent pattern: /product/N (2); REPORT shows them"
     )
+
+
+def test_pages_that_were_not_judged_are_in_the_sum(caplog):
+    caplog.set_level(logging.INFO)
+    warnings = PatternWarnings(None)
+    for number in range(3):
+        warnings.page(f"{HOST}/api/{number}", pagestate.Visit())
+    warnings.sum_up("REPORT shows them")
+    [message] = caplog.messages
+    assert message.endswith("dropped: 0; not judged: 3 (neardup/unjudged/REASON)")
 
 
 def test_a_crawl_names_what_a_group_differs_in(crawl, site, audit):
@@ -255,6 +266,7 @@ def test_a_crawl_names_what_a_group_differs_in(crawl, site, audit):
     assert "text" not in verdicts(audit)[-1]
     [told] = outcome.logged("INFO", patternwarnings.__name__)
     assert told == (
-        "Near-duplicates: 4 of 6 pages; groups: 1; dropped: 4; most frequent pattern: /jobs/N (4);"
+        "Near-duplicates: 4 of 6 pages; groups: 1; dropped: 4; not judged: 1"
+        " (neardup/unjudged/REASON); most frequent pattern: /jobs/N (4);"
         f" 'scrapy-neardup report {audit}' shows them"
     )

@@ -64,3 +64,9 @@ def test_a_404_and_a_probe_that_fails_teach_nothing(crawl, site, nothing):
     outcome = crawl(Visit, *paths, settings=PROBE | {"RETRY_ENABLED": False})
     assert outcome.notes == paths
     assert not outcome.logged("INFO", "scrapy_neardup.crawl.experiments.probe")
+
+
+def test_a_page_that_a_probe_is_redirected_to_is_no_soft_404(crawl, site):
+    serve(site, Answer("", status=302, headers={"Location": "/docs/c.html"}))
+    outcome = crawl(Visit, "/docs/a.html", "/docs/b.html", "/docs/c.html", settings=PROBE)
+    assert outcome.notes == ["/docs/a.html", "/docs/b.html", "/docs/c.html"]

@@ -59,10 +59,13 @@ def test_unchanged_pages_are_delivered_unless_asked_otherwise(again, seen, deliv
     assert outcome.counted().get("pages/unchanged") == (None if seen == "keep" else 2)
 
 
-def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site):
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site, tmp_path, paused):
     site.routes["/p/same"] = page(text("same", words=100))
-    outcome = crawl(Again, "/p/same", "/p/same", settings={"NEARDUP_SEEN": "drop"})
-    assert outcome.notes == ["/p/same", "/p/same"]
+    settings = {"NEARDUP_SEEN": "drop"} | ({"JOBDIR": str(tmp_path)} if paused else {})
+    paths = [["/p/same"], ["/p/same"]] if paused else [["/p/same", "/p/same"]]
+    notes = [note for each in paths for note in crawl(Again, *each, settings=settings).notes]
+    assert notes == ["/p/same", "/p/same"]
 
 
 def shop(*prices):

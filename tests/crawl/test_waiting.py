@@ -7,7 +7,7 @@ import scrapy
 from audits import verdicts
 from crawl_spiders import TOGETHER, Starts, Visit
 from scrapy.exceptions import CloseSpider
-from site_server import page, text
+from site_server import does, page, text
 from store_registry import PLACES
 
 from scrapy_neardup.crawl.middlewares import NearDuplicateDownloaderMiddleware
@@ -243,3 +243,59 @@ def test_a_page_that_is_fetched_again_before_its_callback_is_called_is_confirmed
     outcome = crawl(Visit, *PATHS, settings=settings)
     assert outcome.notes == ["/a/1"]
     assert outcome.pages("dropped", "kept-pending", "orphaned", "withdrawn") == [5, 0, 0, 0]
+
+
+class Both(Visit):
+    """Requests ``PATH CALLBACK WORDS`` once more each time; a word says what the callback does."""
+
+    def request(self, response, path, priority):
+        path, callback, *does = path.split()
+        request = super().request(response, path, priority)
+        callback = {"page": self.page, "other": self.other}[callback]
+        return request.replace(callback=callback, cb_kwargs={"does": does}, dont_filter=True)
+
+    async def page(self, response, does):
+        self.note(response, "page")
+        for _ in range(100 if "waits" in does else 0):
+            if not self.crawler.stats.get_value("neardup/pages/waited"):
+                await asyncio.sleep(0.01)
+        if "fails" in does:
+            raise RuntimeError("an error in the callback")
+        again = response.request.replace(dont_filter=True)
+        return again if does == ["again"] and len(self.notes) < 3 else {"path": response.url}
+
+    async def other(self, response, does):
+        found = await self.page(response, does)
+        self.notes[-1][1] = "other"
+        return found
+
+
+@pytest.mark.parametrize("paths", [
+    # This callback has the first page like it now.
+    ["/a/1 page", "/a/2 other waits fails", "/a/3 other"],
+    ["/a/1 page", "/a/1 other waits fails", "/a/2 other"],
+    # It has failed with the page, whose entry stays.
+    ["/a/1 page", "/a/1 other fails", "/a/2 other"],
+    # It has failed with the page, and another callback gets it then.
+    ["/a/1 other fails", "/a/1 page", "/a/2 other"],
+    # It requests its page again.
+    ["/a/1 page", "/a/2 other again", "/a/3 other"],
+])  # fmt: skip
+def test_a_callback_that_fails_gets_the_next_page_whatever_other_callbacks_got(crawl, paths):
+    outcome = crawl(Both, *paths, settings=ONE_SLOT, errors="fails" in str(paths))
+    assert [paths[-1].split()[0], "other"] in outcome.notes
+    assert outcome.pages("dropped", "kept-pending") == [0, 0]
+
+
+def test_a_callback_gets_one_of_two_pages_that_another_one_got_before(crawl):
+    paths = ["/a/1 page", "/a/2 other waits", "/a/3 other"]
+    outcome = crawl(Both, *paths, settings=ONE_SLOT)
+    assert outcome.pages("kept-callback", "waited", "dropped") == [1, 1, 1]
+
+
+def test_a_callback_has_not_seen_the_new_content_of_a_page(crawl, site):
+    paths = ["/a page", "/a other", "/turn.json page", "/a page", "/b other"]
+    site.routes |= {"/a": page(text("a")), "/b": page(text("b"))}
+    site.routes["/turn.json"] = does(lambda: site.routes.update({"/a": page(text("b", 1))}))
+    outcome = crawl(Both, *paths, settings={"NEARDUP_EXPERIMENTS": 0})
+    assert outcome.pages("kept-callback", "duplicate") == [1, 1]

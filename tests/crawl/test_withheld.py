@@ -45,7 +45,7 @@ def test_the_oldest_are_forgotten_and_counted(crawler, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["links", "urls"])
-async def test_how_many_were_forgotten_is_counted_at_the_end(kind):
+async def test_how_many_were_forgotten_is_counted_at_the_end_and_logged(kind):
     crawler, reporter = Crawler(Spider), Mock()
     settings = read_settings(crawler.settings)
     part = {
@@ -56,6 +56,8 @@ async def test_how_many_were_forgotten_is_counted_at_the_end(kind):
     part._withheld.forgotten = 3
     await part.close()
     assert reporter.count.mock_calls == [call(f"{kind}/forgotten", 3)]
+    [warning] = [each.args[0] % each.args[1:] for each in reporter.log.warning.mock_calls]
+    assert warning.startswith("3 withheld ")
 
 
 def test_a_pause_keeps_what_can_be_written(crawler):

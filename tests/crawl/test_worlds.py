@@ -12,7 +12,6 @@ NOT_YET = [
     "much-navigation-150",
     "much-navigation-60",
     "same-place-content-articles",  # the pages that are requested twice are those of the shop
-    "saying-on-traps",  # each soft 404 has a folder of its own: no second page of it is met
     "syndicated-60",
 ]
 """Families that lose pages, or of which too few repetitions are found, with the code as it is."""

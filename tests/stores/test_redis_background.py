@@ -41,18 +41,22 @@ async def test_nothing_waits_for_the_end_of_a_pause():
     assert all(task.done() for task in background._loops)
 
 
-async def test_steps_go_on_while_the_server_is_away():
+@pytest.mark.parametrize(("error", "warnings"), [
+    (StoreUnavailableError("away"), 0), (IndexError("a damaged record"), 1),
+])  # fmt: skip
+async def test_steps_go_on_whatever_one_raises(caplog, error, warnings):
     steps = asyncio.Queue()
 
     async def step() -> None:
         steps.put_nowait(None)
-        raise StoreUnavailableError("away")
+        raise error
 
     background = Background()
     background.start(step, 0.001)
     for _ in range(3):
         await asyncio.wait_for(steps.get(), 30)
     await background.close()
+    assert sum(each.levelname == "WARNING" for each in caplog.records) == warnings
 
 
 async def test_jobs_are_ended_by_close_and_left_undone_without_a_server():

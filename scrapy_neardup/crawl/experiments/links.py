@@ -343,6 +343,7 @@ class Links(Withholding[tuple[Key, str]]):
         """Report the withheld requests."""
         if self._withheld.forgotten:
             self._reporter.count("links/forgotten", self._withheld.forgotten)
+            self._warn(self._reporter, "links of dropped pages were forgotten, and weren't tested")
         unasked, unmet = Counter[Key](), Counter[Key]()
         for url, (_, (key, page), _) in self._withheld.items():
             unasked[key] += page == _LATER

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.urlparts import Parts
@@ -19,7 +20,7 @@ from scrapy_neardup.crawl.experiments.ownrequests import own_meta
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.judge.analysis import page_id
 from scrapy_neardup.judge.comparison import Rule
-from scrapy_neardup.urls import hash_of
+from scrapy_neardup.urls import hash_of, redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Probe:
         asked.add(kind)
         probe = Request(
             _nonsense(parts),
+            NO_CALLBACK,
             headers=request.headers,
             cookies=request.cookies,
             meta=own_meta(request),  # such as its proxy, or its browser
@@ -86,7 +88,9 @@ class Probe:
 
     async def _answered(self, request: Request, response: Response) -> None:
         showed, followed = f"status {response.status}", ""
-        if response.status == _OK and await self._remember(request, response):
+        if response.url != request.url:
+            showed = f"{showed} of {redact(response.url)}"  # which may be a page of the site
+        elif response.status == _OK and await self._remember(request, response):
             followed = "pages like it are soft 404s"
         self._reporter.experiment("probe", request.url, showed=showed, followed=followed)
 

@@ -232,6 +232,7 @@ class UrlClaims(Withholding[Known]):
         reports.sum_up(self._reporter, self._settings, self._hosts)
         if self._withheld.forgotten:
             self._reporter.count("urls/forgotten", self._withheld.forgotten)
+            self._warn(self._reporter, "requests were forgotten, and aren't made if a claim ends")
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.claims.dump())

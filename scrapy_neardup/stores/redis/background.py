@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from scrapy_neardup.errors import StoreError
+
+logger = logging.getLogger(__name__)
 
 MAX_END = 10.0
 """Maximum seconds that tasks may go on after `Background.close`: twice the time of a reply."""
 
 
 class Background:
-    """Tasks that run until they are done, periodic ones until `close`.
+    """Tasks that run until they are done, periodic ones until `close`, whatever a step raises.
 
     No task is cancelled: redis-py may lose a cancellation that coincides with its own timeout.
     """
@@ -23,14 +25,15 @@ class Background:
         self._is_over = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
         self._jobs: set[asyncio.Task[None]] = set()
+        self._has_warned = False
 
     def start(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
         """Run `step` after every pause of this many seconds."""
         self._loops.append(asyncio.create_task(self._repeat(step, pause)))
 
     def soon(self, job: Awaitable[Any]) -> None:
-        """Run a task once; a `StoreError` ends it silently."""
-        task = asyncio.create_task(_tried(job))
+        """Run a task once; an error ends it."""
+        task = asyncio.create_task(self._tried(job))
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
 
@@ -45,10 +48,14 @@ class Background:
             try:
                 await asyncio.wait_for(self._is_over.wait(), pause)
             except TimeoutError:
-                await _tried(step())
+                await self._tried(step())
 
-
-async def _tried(work: Awaitable[Any]) -> None:
-    # If the server is away or refuses, nothing is reported here; calls for pages report it.
-    with contextlib.suppress(StoreError):
-        await work
+    async def _tried(self, work: Awaitable[Any]) -> None:
+        try:
+            await work
+        except StoreError:
+            pass  # the server is away or refuses; calls for pages report it
+        except Exception as error:  # noqa: BLE001  (such as a damaged record among those to sweep)
+            level = logging.DEBUG if self._has_warned else logging.WARNING
+            self._has_warned = True
+            logger.log(level, "The near-duplicate store can't be tidied up: %r", error)
