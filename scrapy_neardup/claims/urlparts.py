@@ -126,6 +126,14 @@ def pattern_of(url: str) -> str:
     return (url.partition("?")[0] if parts is None else parts.pattern)[:MAX_PATTERN]
 
 
+def kinds_of(url: str) -> tuple[str, str, str]:
+    """Return the names of a URL's parameters, these with their values, and its pattern."""
+    if (parts := Parts.of(url)) is None:
+        return "", "", ""
+    host, names = parts.host, map(generalized, parts.names)
+    return f"{host}?{'&'.join(names)}", f"{host}={'&'.join(parts.query)}", f"{host}{parts.pattern}"
+
+
 def name_of(parameter: str) -> str:
     """Return the name of a parameter as it is written: ``page`` of ``page=2``."""
     return parameter.partition("=")[0]

@@ -132,7 +132,7 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(Kind.SVG, "svg"),
     **_kinds(Kind.OBJECT, "object"),
     **_kinds(Kind.BASE, "base"),
-    **_kinds(Kind.INPUT, "input"),
+    **_kinds(Kind.INPUT, "input meter progress"),
 }
 
 UNSHOWN_INPUTS: Final = frozenset(

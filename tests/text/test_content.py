@@ -29,7 +29,8 @@ def test_what_is_no_text(hidden, mode):
     "<svg><text>x</text></svg>", "<math><mi>x</mi></math>", "<my-element>x</my-element>",
     "<noscript><p>x</p></noscript>", "<object data=a>x</object>",
     "<iframe srcdoc='<p>x'></iframe>", "<iframe srcdoc='&lt;nav&gt;x' src=a></iframe>",
-    "<input value=x>", "<input type=submit value=x>", "<template shadowroot=closed>x</template>",
+    "<input value=x>", "<meter value=x></meter>", "<progress value=x></progress>",
+    "<input type=submit value=x>", "<template shadowroot=closed>x</template>",
     "<template shadowrootmode=open>x</template>", "<dl><dt>x</dl>", "<form>x</form>",
 ])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])

@@ -20,7 +20,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
-from scrapy_neardup.claims.urlparts import Parts, generalized
+from scrapy_neardup.claims.urlparts import Parts, kinds_of
 from scrapy_neardup.crawl.actions import LOOK_KEY
 from scrapy_neardup.crawl.experiments.ownrequests import as_sent
 from scrapy_neardup.crawl.experiments.withheld import MetFilter, Withholding, draw, spread, url_of
@@ -59,6 +59,8 @@ _LATER: Final = ""
 """In place of the URL of a dropped page: the request is for a dropped page that wasn't asked."""
 _WRITTEN: Final = ""
 """In place of the pattern of links: addresses that aren't in an ``a`` or ``area``."""
+_ELSEWHERE: Final = ("", "", "elsewhere")
+"""In place of the kinds of links to hosts that weren't met."""
 _COMPARED: Final = 1_024
 """Maximum number of links among which those sampled least are looked for; evenly spread."""
 _MAX_FOLDERS: Final = 4_096
@@ -92,7 +94,7 @@ class Links(Withholding[tuple[Key, str]]):
         """URL of a sample that repeats a page but has new links -> the claim about the page that
         it was found on. It counts once one of its links repeats a page, too."""
         self._asked: BoundedDict[str, int] = BoundedDict(_MAX_KINDS)
-        """Number of samples by each of their `_kinds`."""
+        """Number of samples by each of their kinds (`kinds_of`)."""
         self._left: BoundedDict[tuple[Key, str, str], int] = BoundedDict(_MAX_KINDS)
         """A folder, a callback and the pattern of links on dropped pages -> number of such pages
         in a row for which the callback has yielded no new request."""
@@ -149,7 +151,7 @@ class Links(Withholding[tuple[Key, str]]):
             if is_due:  # by now the crawl has met its links from other pages
                 self._confirm(key, (response.url, ""))
             return None
-        kinds = list(map(_kinds, new))
+        kinds = list(map(self._kinds, new))
         names = {name for name, *_ in kinds}
         patterns |= {(key, by, at) for *_, at in kinds}
         if not (is_due or patterns - {kind for kind in patterns if self._is_left_aside(kind)}):
@@ -168,6 +170,9 @@ class Links(Withholding[tuple[Key, str]]):
         leads = len(new) >= MOST * len(links)
         url = response.url.partition("#")[0]
         return Case(key, url, names, patterns, leads=leads, is_drawn=is_drawn, is_due=is_due)
+
+    def _kinds(self, url: str) -> tuple[str, str, str]:
+        return _ELSEWHERE if self._met.is_new(urlsplit(url).netloc) else kinds_of(url)
 
     def _is_left_aside(self, kind: tuple[Key, str, str]) -> bool:
         """Whether a callback has followed no such links on `NEEDED` pages in a row.
@@ -201,10 +206,10 @@ class Links(Withholding[tuple[Key, str]]):
         self._reporter.count("links/remembered", len(found))
 
     def _links(self, links: Iterable[str], response: Response) -> list[str]:
-        """Return the links that lead to hosts that were met, or that the spider allows."""
+        """Return the links to hosts that were met, or that the spider allows, if not all."""
         own = urlsplit(response.url).netloc
         domains = getattr(self._crawler.spider, "allowed_domains", None) or ()
-        allowed = tuple(f".{domain}" for domain in domains)
+        allowed = tuple(f".{domain}" for domain in domains) or ("",)
         return [
             link for link in links
             if (host := urlsplit(link).netloc) == own
@@ -216,12 +221,12 @@ class Links(Withholding[tuple[Key, str]]):
         return self._met.is_new(url) and not (self._urls and self._urls.is_known(url))
 
     def _least_asked(self, urls: Collection[str], number: int) -> list[str]:
-        """Return `number` of some links, each time one whose `_kinds` were sampled least.
+        """Return `number` of some links, each time one whose kinds were sampled least.
 
         So the one link to a list's shorter form is found among many links. At most `_COMPARED` of
         them are compared.
         """
-        rest = [(*_kinds(url), draw(url), url) for url in spread([*urls], _COMPARED)]
+        rest = [(*kinds_of(url), draw(url), url) for url in spread([*urls], _COMPARED)]
         found, asked = [], self._asked
         for _ in range(min(number, len(rest))):
             least = min(rest, key=lambda each: (*[asked.get(at, 0) for at in each[:3]], each[3]))
@@ -255,7 +260,7 @@ class Links(Withholding[tuple[Key, str]]):
         if not is_variant:  # claims about URLs know more about a variant
             for each in (key, _general(key)):
                 ended += self._claims.note(each, (sample, page), speaks_for=False)
-            self._asked[_kinds(sample)[2]] = 0  # its URL pattern is tested anew
+            self._asked[kinds_of(sample)[2]] = 0  # its URL pattern is tested anew
         released = self._make_those(page)
         followed = f"{released} more requests of that page are made"
         if any(change.key == key for change in ended):
@@ -317,7 +322,7 @@ class Links(Withholding[tuple[Key, str]]):
             half <<= self._unanswered
             pages = {self._withheld[url].why[1]: url for url in urls}
             finishing = [url for page, url in pages.items() if page in self._unfinished]
-            patterns = {url: _kinds(url)[2] for url in urls}
+            patterns = {url: kinds_of(url)[2] for url in urls}
             rare = [url for url, at in patterns.items() if self._asked.get(at, 0) < LENT]
             half = max(half, len({patterns[url] for url in rare}))
             choose = spread if self._unanswered else self._least_asked
@@ -367,14 +372,6 @@ def _tested(claim: Claim) -> str:
         f"tests in a row that found nothing new: {claim.streak}, so that at most"
         f" {bound(claim.streak):.1%} of them lead to something new (with 95 % confidence)"
     )
-
-
-def _kinds(url: str) -> tuple[str, str, str]:
-    """Return the names of a URL's parameters, these with their values, and its pattern."""
-    if (parts := Parts.of(url)) is None:
-        return "", "", ""
-    host, names = parts.host, map(generalized, parts.names)
-    return f"{host}?{'&'.join(names)}", f"{host}={'&'.join(parts.query)}", f"{host}{parts.pattern}"
 
 
 def _key(host: str, folder: str) -> Key:
