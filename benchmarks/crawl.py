@@ -91,7 +91,7 @@ def crawl(url: str, paths: list[str], settings: dict[str, Any], end: Connection)
     counts = {
         "responses": "response_received_count", "items": "item_scraped_count",
         "checked": "neardup/pages/checked", "dropped": "neardup/pages/dropped",
-        "refetched": "neardup/experiments/refetched",
+        "refetched": "neardup/experiments/refetched", "doubts": "neardup/experiments/doubts",
     }  # fmt: skip
     taken = {"cpu": spider.ended - spider.started, "way": way_taken(), "pages": len(paths)}
     end.send(taken | {name: stats.get(stat, 0) for name, stat in counts.items()})
@@ -128,7 +128,8 @@ def crawl_in_turn(
             SPAWN.Process(target=start, args=(settings, theirs)).start()
         found[one] = ours.recv()
     for one, counted in found.items():
-        assert counted["responses"] == counted["pages"] + counted["refetched"], counted
+        again = counted["refetched"] + counted["doubts"]
+        assert counted["responses"] == counted["pages"] + again, counted
         assert counted["items"] == counted["pages"] - counted["dropped"], counted
         assert counted["checked"] == (0 if one == WITHOUT else counted["pages"]), counted
     return found

@@ -132,8 +132,8 @@ class Crawl:
     def refetched(self) -> int:
         """Number of requests that were made a second time."""
         kinds = (
-            "experiments/refetched", "experiments/claims", "links/requested-again",
-            "records/requested-again",
+            "experiments/refetched", "experiments/doubts", "experiments/claims",
+            "links/requested-again", "records/requested-again",
         )  # fmt: skip
         return sum(self.stats.get(f"neardup/{kind}", 0) for kind in kinds)
 

@@ -22,11 +22,12 @@ def all_shown(pages: Sequence[AnalysedPage], excluded: Sequence[Excluded]) -> fl
     ours, theirs = (page.known for page in pages)
     if (ours.rows + ours.named_rows - theirs.rows - theirs.named_rows) % (1 << 32) == 0:
         return 1.0
-    shared = {shingle for one in excluded for each in one.shared for shingle in each.shingles}
+    shared = {shingle for one in excluded for each in one.shared for shingle in each.of_any_kind}
     sets = []
     for page, one in zip(pages, excluded, strict=True):
         changing = bits_of([*page.known.paths], one.paths)
-        sets.append({*page.text.shingles[page.text.paths & changing == 0].tolist()} - shared)
+        shingles = page.text.shingles[page.text.paths & changing == 0]
+        sets.append({each for each in shingles.tolist() if each | 1 not in shared})
     shown = _jaccard(*sets)
     if ours.links and ours.links == theirs.links:
         texts = [{each for each in one if each & 1 != NAMED} for one in sets]

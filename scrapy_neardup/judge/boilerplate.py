@@ -29,6 +29,8 @@ SHARE = 0.5
 
 MAX_SHINGLES = 8192
 """Maximum number of shingles counted in a group; the most frequent ones stay."""
+MAX_SAMPLED = 8 * MAX_SHINGLES
+"""Maximum number of shingles of one page that are counted."""
 
 _RARE = SHARE / 8
 """Share of a group's pages below which a shingle is no longer counted."""
@@ -207,8 +209,8 @@ class Boilerplate(SiteRule[Counts]):
         if text is None:
             return False
         shingles, is_first = text.shingles, False
-        if len(shingles) > MAX_SHINGLES:  # a fair sample, because shingles are hashes
-            shingles = shingles[:MAX_SHINGLES].copy()
+        if len(shingles) > MAX_SAMPLED:  # a fair sample, because shingles are hashes
+            shingles = shingles[:MAX_SAMPLED].copy()
         for group in {evidence.host, *self.folders.levels(evidence.host, evidence.folder)}:
             folder = self.used(group)
             had_none = not len(folder.shared.shingles)

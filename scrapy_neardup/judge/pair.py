@@ -236,7 +236,7 @@ class Pair:
         """
         text, sketch = self.at_hand.text, self.theirs.sketches[TEXT]
         own, other = ({*each.shared} for each in (self.of_ours, self.of_theirs))
-        if text is None or self.title is not Title.SAME or own <= other or other <= own:
+        if text is None or self.title is Title.OTHER or own <= other or other <= own:
             return 0
         ours, theirs = (
             np.unique(np.concatenate([each.of_any_kind for each in shared]))

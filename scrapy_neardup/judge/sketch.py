@@ -99,31 +99,42 @@ class Overlap(NamedTuple):
 def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overlap:
     """Return how two sets compare outside of boilerplate.
 
-    `boilerplate` has the bits, at the higher of the two levels, that don't count. O(size / 64):
-    2 µs for 1,792 bits, and 10 µs if levels differ.
+    `boilerplate` has the bits, at the higher of the two levels, that don't count. A sketch whose
+    joined bits are all set says only that its set is large, so all of its own bits are counted.
+    O(size / 64): 2 µs for 1,792 bits, and 10 µs if levels differ.
     """
     level, steps = max(ours.level, theirs.level), abs(ours.level - theirs.level)
-    a, b, bits = ours.bits, theirs.bits, size >> steps
+    a, b, bits, left_out = ours.bits, theirs.bits, size >> steps, boilerplate
     if steps:  # the finer sketch samples only the first part of the coarser one's range
         a, b = (
             merged(each.bits, size, steps) if each.level == level else each.bits
             for each in (ours, theirs)
         )
-        boilerplate = merged(boilerplate, size, steps)
-    counted = ((1 << bits) - 1) & ~boilerplate
+        left_out = merged(boilerplate, size, steps)
+    counted = ((1 << bits) - 1) & ~left_out
     valid = counted.bit_count()
-    if not valid:
+    if not (valid or steps):
         return Overlap(0.0, 0.0, 0.0)
     a, b = a & counted, b & counted
-    scale = bits / valid * 2.0**level
-    union = _number((a | b).bit_count(), valid) * scale
-    only_theirs = union - _number(a.bit_count(), valid) * scale
-    only_ours = union - _number(b.bit_count(), valid) * scale
+    scale = bits / max(1, valid) * 2.0**level
+    union, own, other = (_number(each.bit_count(), valid) * scale for each in (a | b, a, b))
+    if steps and ours.level == level and a == counted:
+        own = union = max(union, _size(ours, boilerplate, size))
+    elif steps and theirs.level == level and b == counted:
+        other = union = max(union, _size(theirs, boilerplate, size))
+    only_ours, only_theirs = union - other, union - own
     return Overlap(union - only_ours - only_theirs, only_ours, only_theirs)
 
 
+def _size(sketch: Sketch, boilerplate: int, size: int) -> float:
+    """Return the number of shingles of a set outside of boilerplate."""
+    counted = ((1 << size) - 1) & ~boilerplate
+    valid = max(1, counted.bit_count())
+    return _number((sketch.bits & counted).bit_count(), valid) * size / valid * 2.0**sketch.level
+
+
 def _number(marked: int, bits: int) -> float:
-    return -bits * log(1 - marked / bits) if marked < bits else bits * log(2 * bits)
+    return -bits * log(1 - marked / bits) if marked < bits else bits * log(2 * max(1, bits))
 
 
 class SharedShingles:

@@ -10,11 +10,15 @@ PAGES = 20
 LAST = PAGES - 1
 
 
-def edition(folder, last, title="Last", header=None, footer=None):
-    """Return the pages of an edition in a template of its own, with the text of the last one."""
+def edition(folder, last, title="Last", header=None, footer=None, *, titled=None):
+    """Return the pages of an edition in a template of its own, with the text of the last one.
+
+    All are `titled` so, if it is given.
+    """
     header, footer = header or prose(f"header {folder}", 12), footer or prose(f"end {folder}", 12)
     texts = [prose(f"{folder} {number}", 40) for number in range(LAST)] + [last]
     titles = [prose(f"{folder} title {number}", 3) for number in range(LAST)] + [title]
+    titles = [titled] * PAGES if titled else titles
     return [
         (
             f"http://a.example/{folder}/{number}.html",
@@ -41,6 +45,14 @@ def changed(*places, count=60):
 def test_equal_content_in_another_template_is_found_if_the_titles_agree():
     assert repeats(changed())
     assert not repeats(changed(), title="Other")
+
+
+def test_a_title_that_all_pages_of_a_site_share_is_no_other_title():
+    found = []
+    for text in (changed(), changed(0), changed(30), changed(-1)):
+        pages = edition("x", changed(), titled="Members") + edition("y", text, titled="Members")
+        found.append(judged(pages, Parameters())[-1].is_duplicate)
+    assert found == [True, False, False, False]
 
 
 @pytest.mark.parametrize("place", [0, 2, 3, 30, -4, -3, -1])

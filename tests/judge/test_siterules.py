@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.judge.boilerplate import Counts
+from scrapy_neardup.judge.boilerplate import MAX_SHINGLES, Counts
 from scrapy_neardup.judge.evidence import DomPath, Evidence
 from scrapy_neardup.judge.knowledge import MIN_PAGES, NOTHING, Excluded
 from scrapy_neardup.judge.shingling import Text
@@ -30,8 +30,8 @@ def evidence(folder=DOCS, **more):
     return Evidence(host=folders[0], folder=folders[-1], **more)
 
 
-def text(seed, shared=()):
-    own = np.random.default_rng(seed).integers(0, 1 << 63, 50, np.uint64) << np.uint64(1)
+def text(seed, shared=(), count=50):
+    own = np.random.default_rng(seed).integers(0, 1 << 63, count, np.uint64) << np.uint64(1)
     shingles = np.unique(np.concatenate([own, np.array(shared, np.uint64)]))
     paths = np.zeros(len(shingles), np.uint8)
     return Text(shingles, paths, shingles, paths)
@@ -83,6 +83,16 @@ def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
         site.learn(chain(NEWS), evidence(NEWS), text(1000 + number))
     assert not boilerplate.exclude(evidence(NEWS)).shared  # a third of the host's pages
     assert len(boilerplate.exclude(evidence()).shared) == 1
+
+
+def test_long_pages_show_what_their_folder_shares_as_short_ones_do():
+    """All of it, not only the shingles with low hashes: sketches sample low ones."""
+    site, menu = Site("me"), text(0).shingles
+    for number in range(MIN_PAGES):
+        count = 2 * MAX_SHINGLES if number % 3 == 0 else 50
+        site.learn(chain(DOCS), evidence(), text(100 + number, menu, count))
+    for shared in rule(site, "boilerplate").exclude(evidence()).shared:
+        assert shared.shingles.tolist() == menu.tolist()
 
 
 def test_segments_that_many_titles_share_are_the_site_s():

@@ -74,3 +74,19 @@ def test_what_nothing_is_left_of():
     assert (nothing, nothing.resemblance, nothing.smaller) == (Overlap(0, 0, 0), 1.0, 0.0)
     full = overlap(Sketch(0, everything), Sketch(0, everything), 0, SIZE)
     assert full.resemblance == 1.0
+
+
+@pytest.mark.parametrize("times", [8, 30, 100, 300])
+@pytest.mark.parametrize("menu", [0, 20])
+def test_a_set_with_many_times_the_shingles_of_another_one_is_unlike_it(times, menu):
+    for seed in range(0, 300, 3):
+        small, more, boilerplate = map(
+            shingles, (seed, seed + 1, seed + 2), (30, 30 * times, menu)
+        )
+        large = np.concatenate([small, more])
+        one, other = (
+            sketch_of(np.concatenate([each, boilerplate]), 128) for each in (small, large)
+        )
+        left_out = sketch_of(boilerplate, 128, other.level).bits
+        assert overlap(one, other, left_out, 128).resemblance < 0.5
+        assert overlap(other, one, left_out, 128).resemblance < 0.5
