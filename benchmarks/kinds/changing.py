@@ -265,6 +265,36 @@ def templates_by_turns(site):
     site.index("/", site.indexes(urls))
 
 
+@kind(found=0.5)
+def counters_in_many_folders(site):
+    """A code browser: six folders of short files, each file in three branches `?h=`, and a counter
+    on every page. A crawl has no budget to learn in each folder what changes."""
+    folders = [site.words(f"folder {number}", 1).lower() for number in range(6)]
+    links = []
+    for folder in folders:
+        for number in range(site.some(20, 10)):
+            url = f"/tree/{folder}/{site.words(f'{folder} {number}', 1).lower()}{number}"
+            text = site.prose(url, 25)
+            branches = [url, f"{url}?h=next", f"{url}?h=old"]
+            for each in branches:
+                site.page(each, url, text=text, beside=_visits(site, each), links=branches)
+            links.append(url)
+    for number in range(4):  # what else the site has spends the budget
+        others = [f"/{site.words(f'section {number}', 1).lower()}/{n}" for n in range(10)]
+        for url in others:
+            site.page(url, url)
+        links = [*others, *links]
+    site.index("/", site.indexes(links))
+
+
+def _visits(site: KnownSite, url: str) -> Changing:
+    def shown(number: int) -> str:
+        drawn = chance(site, url, number)
+        return f"<p>Seen {drawn.randint(1000, 9999)} times, {drawn.randint(10, 99)} today</p>"
+
+    return shown
+
+
 @kind()
 def changing_in_one_section(site):
     """In `/shop/` a paragraph changes with each response; in `/notes/` the paragraph at the same
