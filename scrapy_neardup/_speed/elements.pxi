@@ -10,7 +10,7 @@ cdef enum:
 cdef enum:
     # Other properties of a tag, and of an attribute by its name.
     SECTION = 1, CELL = 2, BESIDE = 4, NAMED_INLINE = 8, SHOWS = 16
-    SOURCE = 32, REFERENCE = 64, WORDED = 128, DRAWN = 256
+    SOURCE = 32, REFERENCE = 64, WORDED = 128, DRAWN = 256, MAIN = 512
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.
@@ -140,7 +140,7 @@ cdef frozenset landmarks, section_roles, beside_roles, unshown_inputs
 cdef enum:
     MAX_ROLE = 32  # maximum characters of a known role
 cdef enum:
-    LANDMARK = 64, SECTION_ROLE = 128, BESIDE_ROLE = 256
+    LANDMARK = 64, SECTION_ROLE = 128, BESIDE_ROLE = 256, MAIN_ROLE = 512
 
 
 cdef int role_of(const char* value) except -1:
@@ -159,6 +159,7 @@ cdef int role_of(const char* value) except -1:
         (LANDMARK if role in landmarks else 0)
         | (SECTION_ROLE if role in section_roles else 0)
         | (BESIDE_ROLE if role in beside_roles else 0)
+        | (MAIN_ROLE if role == "main" else 0)
     )
 
 

@@ -290,7 +290,8 @@ def set_up(tags, walk):
         tags.KINDS,
         (
             (tags.SECTIONS, SECTION), (walk._CELLS, CELL), (walk._BESIDE, BESIDE),
-            (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
+            (walk._NAMED_INLINE, NAMED_INLINE), ({"main"}, MAIN),
+            ({"img", "source", "embed"}, SHOWS),
             (tags.SOURCES, SOURCE), (tags.REFERENCES, REFERENCE), (tags.WORDED, WORDED),
             (tags.DRAWN, DRAWN),
         ),

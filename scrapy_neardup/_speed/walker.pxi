@@ -207,6 +207,8 @@ cdef class Walker:
         else:
             named = find_name(classes)
         self.open(element, tag, named, depth, form)
+        if self.form == NAMED and (tag.flags & MAIN or role & MAIN_ROLE):
+            self.form = CONTENT  # whatever it and the elements around it are named
         self.in_section = self.in_section or in_section
         self.media(element, tag.kind == OBJECT)
         return 0

@@ -156,11 +156,12 @@ class Walker:
     def _block(self, element: HtmlElement, tag: str, depth: int, kind: Kind) -> None:
         """Open an element that separates words."""
         form, names, in_section = _CONTENT, element.get("class") or "", tag in SECTIONS
-        role = element.get("role")
+        is_main, role = tag == "main", element.get("role")
         if role or kind is Kind.BOILERPLATE or kind is Kind.ENDS:
             roles = (role or "").lower().split(None, 1)
             role = roles[0] if roles else ""
             in_section = in_section or role in SECTION_ROLES
+            is_main = is_main or role == "main"
             own = kind is Kind.ENDS and not (self._in_section or depth > _MAX_DEPTH)
             if kind is Kind.BOILERPLATE or role in LANDMARKS or own:
                 form = _BOILERPLATE if self._boilerplate else _CONTENT
@@ -171,6 +172,8 @@ class Walker:
         elif form is _CONTENT and kind is not _PLAIN and are_named(names, element.get("id") or ""):
             form = Form.NAMED
         self._open(tag, names, depth, form)
+        if is_main and self._form is Form.NAMED:
+            self._form = _CONTENT  # whatever it and the elements around it are named
         self._in_section = self._in_section or in_section
         self._media(element, is_medium=kind is Kind.OBJECT)
 
@@ -339,7 +342,7 @@ _EXAMPLE: Final = """\
 <html lang=en><head><base href=/q/><title> A  page </title>
 <link href=/x rel=stylesheet><link rel="a Canonical" href=" /c ">
 <script type=application/json>{"a": 1}</script></head>
-<body><nav class="Nav 12"><a href=/>Home</a></nav><main id=m>
+<body><nav class="Nav 12"><a href=/>Home</a></nav><div class=menu><main id=m>
 <h1>Prices \N{EN DASH} <i>2</i></h1>
 <p class="lead big7">One <b>bold</b><br>word</p><table><tr><th>A<td>1<tr><td>\N{NO-BREAK SPACE}
 </table><div role=banner>b</div><a href=#>31</a><span class=ad-slot>buy</span>
@@ -348,7 +351,7 @@ _EXAMPLE: Final = """\
 <lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
 <svg><use href=#s fill=url(#t) x=1></use><image href=u x=2></image></svg>
 <ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
-<script>window.__STATE__ = {"x": 2}</script><time>now</time></main>
+<script>window.__STATE__ = {"x": 2}</script><time>now</time></main></div>
 <footer>f</footer></body></html>"""
 """The page on which both walks are compared at import."""
 

@@ -45,7 +45,6 @@ def test_a_name_is_a_form_and_leaves_the_text_as_it_is(name, mode):
         f"<p><ins class='{name}'>x</ins></p>",
         f"<span class='{name}'>x</span>",
         f"<div class='{name}'><h1>x</h1></div>",
-        f"<div class='{name}'><main>x</main></div>",
     ):
         assert form(html, mode) is Form.NAMED, html
 
@@ -56,6 +55,9 @@ def test_a_name_is_a_form_and_leaves_the_text_as_it_is(name, mode):
     "<div class=headline>x</div>", "<div class=admin id=upload>x</div>",
     "<p class=nav id=footer>x</p>", "<h2 class=header>x</h2>", "<div class=x-widget>x</div>",
     "<main class=sidebar>x</main>", "<b class=ad>x</b>",
+    "<div class=for-nav><main>x</main></div>", "<div class=menu role=main>x</div>",
+    "<div class=nav><ul class=nav><li role='Main a'><p>x</ul></div>",
+    "<aside><main>x</main></aside>",
 ])  # fmt: skip
 def test_names_that_are_no_boilerplate(html):
     assert form(html) is Form.CONTENT
@@ -96,10 +98,14 @@ def test_the_next_block_starts_with_no_links():
 
 
 def test_the_form_around_an_element_returns_after_it():
-    found = blocks("<div class=ad>a<div>b</div></div>c<div><ins class=ad>d</ins>e</div>f")
+    found = blocks(
+        "<div class=ad>a<div>b</div></div>c<div><ins class=ad>d</ins>e</div>f"
+        "<div class=nav>g<main>h<div class=toc>i</div>j</main>k</div>"
+    )
     assert [(block.text, block.form) for block in found] == [
         ("a", Form.NAMED), ("b", Form.NAMED), ("c", Form.CONTENT), ("d", Form.NAMED),
-        ("e", Form.CONTENT), ("f", Form.CONTENT),
+        ("e", Form.CONTENT), ("f", Form.CONTENT), ("g", Form.NAMED), ("h", Form.CONTENT),
+        ("i", Form.NAMED), ("j", Form.CONTENT), ("k", Form.NAMED),
     ]  # fmt: skip
 
 
