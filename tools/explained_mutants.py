@@ -74,6 +74,15 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
         ): "a retention is at least a second",
     },
+    "crawl/reading.py": {
+        (
+            """if body[:2] not in {b"<!", b"<h"}: # how almost all pages begin""",
+            """if body[:3] not in {b"<!", b"<h"}: # how almost all pages begin""",
+        ): "this only saves time"
+    },
+    "stores/redis/redis_admin.py": {
+        ("seen = 0", "seen = 1"): "memory is estimated"
+    },
     "stores/redis/calls.py": {
         ("self._send_waiting(server)", "pass"): "a timer sends them a moment later"
     },

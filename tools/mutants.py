@@ -92,7 +92,7 @@ TESTS = {
     "{c}pattern_budget {c}reporting",
     "crawl/groups": "{c}budget",
     "crawl/guard": "{c}guard {c}store_failures {c}life",
-    "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life",
+    "crawl/reporting": "{c}reporting {c}patternwarnings {c}actions {c}life {c}audit",
     "crawl/pagestate": "{c}pending {c}waiting {c}life",
     "crawl/pending": "{c}pending {c}waiting {c}life {c}store_failures",
     "crawl/crawlsettings": "{c}broken_starts {c}start {c}settings {c}base",
