@@ -130,12 +130,12 @@ def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> I
 
 
 def readme(text: str, results: dict[str, Results]) -> str:
-    lost = {name.replace("-", " "): found["best"].named for name, found in results.items()
+    lost = {KINDS[name].says: found["best"].named for name, found in results.items()
             if found["best"].tally.lost}  # fmt: skip
-    named, others = (", ".join(sorted(name for name in lost if bool(lost[name]) is is_named))
+    named, others = ("; ".join(sorted(says for says in lost if bool(lost[says]) is is_named))
                      for is_named in (True, False))  # fmt: skip
     listed = f"{named}. It loses these without a warning: {others or 'none'}."
-    lines = wrap(listed, 100, initial_indent="  ", subsequent_indent="  ")
+    lines = wrap(listed, 118, initial_indent="  ", subsequent_indent="  ")
     changed, count = LISTED.subn("\n".join([*lines, "  "]), text)
     assert count == 1, f"{README} has no place for the list"
     return changed
