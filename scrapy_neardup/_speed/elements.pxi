@@ -5,7 +5,7 @@
 cdef enum:
     # The kinds of `scrapy_neardup.text.tags.Kind`; `check_kinds` holds them to it.
     BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING, TITLE,
-    SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT
+    SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT, VOID
 
 cdef enum:
     # Other properties of a tag, and of an attribute by its name.
@@ -34,7 +34,7 @@ cdef check_kinds(kind, form):
     """Raise unless kinds and forms are numbered here as they are in Python."""
     kinds = (
         BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING,
-        TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT,
+        TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG, OBJECT, BASE, INPUT, VOID,
     )
     forms = CONTENT, LINKS, NAMED, NAMED_LINKS, OF_NOSCRIPT, OF_BOILERPLATE
     if kinds != tuple(kind) or forms != tuple(form):

@@ -274,8 +274,7 @@ cdef bint is_dot(const char* length) noexcept nogil:
 
 # ---- the walk -------------------------------------------------------------------------------
 
-cdef object Blocks, Walked, is_day
-cdef Py_ssize_t max_title
+cdef object Blocks, Walked, is_day, titled
 cdef double link_share
 cdef int max_depth
 
@@ -283,7 +282,7 @@ cdef int max_depth
 def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
-    global image_source, is_data, is_state, is_day, max_title, link_share, max_depth
+    global image_source, is_data, is_state, is_day, titled, link_share, max_depth
     global attribute_sources, framed, unshown_inputs
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
@@ -303,7 +302,7 @@ def set_up(tags, walk):
     image_source, is_day = walk.image_source, walk._is_day
     is_data, is_state = walk.is_data, walk.is_state
     attribute_sources, framed = walk.attribute_sources, walk.framed
-    max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
+    titled, link_share, max_depth = walk.titled, walk._LINK_SHARE, walk._MAX_DEPTH
 
 
 include "walker.pxi"

@@ -159,7 +159,7 @@ cdef class Walker:
             self.heading_depth = 0
             if self.form != OF_BOILERPLATE:
                 heading = PyUnicode_DecodeUTF8(self.heading.data, self.heading.size, NULL)
-                self.headings.append(" ".join(heading[:max_title].split()))
+                self.headings.append(titled(heading))
         elif self.svg_depth == depth:
             self.svg_depth = 0
         return 0
@@ -284,6 +284,11 @@ cdef class Walker:
                 ):
                     self.text(value, strlen(value))
             return True
+        if tag.kind == VOID:
+            put(&self.parts, b"\n", 1)
+            if self.form != OF_BOILERPLATE:
+                self.media(element, True)
+            return True
         if tag.kind == HEADING:
             self.block(element, tag, depth)
             if not self.heading_depth:
@@ -314,7 +319,7 @@ cdef class Walker:
             self.flush()
         elif tag.kind == TITLE:
             if not (self.title or self.svg_depth):
-                self.title = " ".join(strings(element, &self.run)[:max_title].split())
+                self.title = titled(strings(element, &self.run))
         elif tag.kind == SCRIPT:
             if self.form != OF_BOILERPLATE:
                 add_data(element, &self.run, self.data)

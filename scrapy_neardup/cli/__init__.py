@@ -98,6 +98,10 @@ class Verbs(click.Group):
         """Parse the options before the verb."""
         try:
             return super().parse_args(ctx, args)
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # --help can't be written
+            raise failure(error) from error
         except click.UsageError as error:
             raise _escaped(error) from error
 

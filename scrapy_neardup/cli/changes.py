@@ -14,7 +14,14 @@ from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import check_rereadable, json_line
 from scrapy_neardup.offline.readers.tables import rows_of
-from scrapy_neardup.report.crawldiff import CHANGES, UNCHANGED, PageText, page_lines, place
+from scrapy_neardup.report.crawldiff import (
+    CHANGES,
+    UNCHANGED,
+    UNKNOWN,
+    PageText,
+    page_lines,
+    place,
+)
 from scrapy_neardup.report.crawldiff import changes as crawl_changes
 from scrapy_neardup.report.summary import unpacked
 
@@ -53,13 +60,15 @@ def changes(given: flags.Given) -> None:
                     " be compared, because their keys or settings differ. Make both with one hash"
                     " key, or audits with texts"
                 )
-            if each.kind != UNCHANGED:
+            if each.kind not in {UNCHANGED, UNKNOWN}:
                 row = {"page": each.page, "change": each.kind, **each.lines}
                 results.buffer.write(json_line(row))
     for path, number in torn.items():
         click.echo(f"{path}: left out lines that a crash cut short: {number}", err=True)
     said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {said}", err=True)
+    if unknown := counts[UNKNOWN]:
+        click.echo(f"{unknown:,} more weren't judged by one of the crawls", err=True)
     if by_fingerprint:
         click.echo(
             f"{by_fingerprint:,} of them have no texts, so only fingerprints were compared,"

@@ -53,7 +53,7 @@ def _check_files(values: Mapping[str, Any]) -> None:
     if paths.count("-") > 1:
         raise ConfigurationError("-: standard input can be read only once")
     target = values.get("path") or ""
-    if Path(target).is_file():
+    if target != "-" and Path(target).is_file():
         for path in paths:
             if Path(path).exists() and Path(target).samefile(path):
                 raise ConfigurationError(f"--output: {target} is an input, too")

@@ -82,7 +82,7 @@ def _read(entries: Iterable[Entry]) -> tuple[list[UsedClaim], Met]:
     for entry in entries:
         if entry.get("event") == "claim":
             claims.append(entry)
-        elif "verdict" in entry:
+        elif entry.get("event") is None:
             pages.append((entry["page"], entry["verdict"] == Decision.NEW))
     return usedclaims.of_audit(claims), pages
 

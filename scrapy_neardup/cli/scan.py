@@ -187,7 +187,8 @@ def load(given: flags.Given) -> None:
         line.done(counts.total(), "pages")
     except BaseException:
         if done := counts.total():
-            click.echo(f"{done:,} pages were loaded; a repeated load keeps them", err=True)
+            kept = "a repeated load keeps those that are in the store"
+            click.echo(f"{done:,} pages were judged; {kept}", err=True)
         raise
     found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)

@@ -12,7 +12,7 @@ import click
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, Unusable
 from scrapy_neardup.cli.report import write_report
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.report.reportpage import counted, printable
 
 _LISTED = 10
@@ -97,8 +97,11 @@ def try_(given: flags.Given) -> None:
         )
         try:
             trial = crawl(terms)
-        except ConfigurationError as error:
-            raise Unusable(str(error)) from error  # names settings as they are given
+        except NeardupError as error:
+            Path(log).unlink(missing_ok=True)  # the next trial would be refused because of it
+            if isinstance(error, ConfigurationError):
+                raise Unusable(str(error)) from error  # names settings as they are given
+            raise
         line.done(trial.pages, "pages")
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from scrapy_neardup.urls import MAX_ADDRESS, place_in, site
 
 NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
+UNKNOWN = "unknown"
+"""Kind of a page that one of the crawls couldn't judge."""
 
 
 class PageText(NamedTuple):
@@ -24,7 +26,7 @@ class PageText(NamedTuple):
 
 
 class PageChange(NamedTuple):
-    """The change of a page: `kind` is one of `CHANGES`.
+    """The change of a page: `kind` is one of `CHANGES`, or `UNKNOWN`.
 
     `lines` of a changed page has the ``added`` and ``removed`` lines in order, and their ``share``
     of the lines of both crawls. It is empty if only fingerprints could be compared.
@@ -55,6 +57,8 @@ def changes(old: Iterable[PageText], new: Iterable[PageText]) -> Iterator[PageCh
 def _compared(page: PageText, fingerprint: str | None, packed: bytes | None) -> PageChange:
     """Return the change of a page that both crawls have."""
     if packed is None or page.lines is None:
+        if fingerprint is None or page.fingerprint is None:
+            return PageChange(page.url, UNKNOWN)
         kind = UNCHANGED if fingerprint == page.fingerprint else CHANGED
         return PageChange(page.url, kind, by_fingerprint=True)
     lines = zlib.decompress(packed).decode().split("\n") if packed else []

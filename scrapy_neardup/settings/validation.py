@@ -275,15 +275,19 @@ def _entries(value: object, *types: type) -> tuple[Any, ...]:
     return entries
 
 
+_PIECE = re.compile(r"(?s)\\.|\[(?:\\.|[^]\\])*\]|.")
+"""A character, an escaped one, or several in square brackets."""
+
+
 def _split(text: str) -> list[str]:
     """Split at commas outside brackets: ``a{1,3}`` and ``:is(a, b)`` stay whole."""
     parts, depth = [""], 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth <= 0:
+    for piece in _PIECE.findall(text):
+        depth = max(0, depth + (piece in {"(", "{"}) - (piece in {")", "}"}))
+        if piece == "," and not depth:
             parts.append("")
         else:
-            parts[-1] += character
+            parts[-1] += piece
     return [part.strip() for part in parts if part.strip()]
 
 

@@ -9,9 +9,11 @@ because they number pages and positions.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import chain
 from typing import NamedTuple, Self
 
 
@@ -61,6 +63,17 @@ class Blocks:
         texts, forms, paths, joined = zip(*blocks, strict=True) if blocks else [()] * 4
         return cls(texts, bytes(forms), array("I", paths), bytes(joined))
 
+    @classmethod
+    def chained(cls, parts: Sequence[Self]) -> Self:
+        """Return blocks that follow each other."""
+        paths = array("I", b"".join(part.paths.tobytes() for part in parts))
+        return cls(
+            tuple(chain.from_iterable(part.texts for part in parts)),
+            b"".join(part.forms for part in parts),
+            paths,
+            b"".join(part.joined for part in parts),
+        )
+
     def __len__(self) -> int:
         return len(self.texts)
 
@@ -90,3 +103,24 @@ class Walked:
     `media.link_name`."""
     canonical: str = ""
     """The first address in a ``<link rel="canonical">`` of the head (RFC 6596)."""
+
+    @classmethod
+    def chained(cls, parts: Sequence[Self]) -> Self:
+        """Return the result of a pass over each of a page's roots; there is mostly one."""
+        if len(parts) == 1:
+            return parts[0]
+        sources = Counter[str]()
+        for part in parts:
+            sources.update(part.sources)
+        return cls(
+            Blocks.chained([part.blocks for part in parts]),
+            next((part.title for part in parts if part.title), ""),
+            [*chain.from_iterable(part.headings for part in parts)],
+            dict(sources),
+            set[str]().union(*(part.data for part in parts)),
+            sum(part.linked_days for part in parts),
+            any(part.has_boilerplate for part in parts),
+            next((part.base for part in parts if part.base), ""),
+            set[str]().union(*(part.links for part in parts)),
+            next((part.canonical for part in parts if part.canonical), ""),
+        )

@@ -21,6 +21,7 @@ from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.settings.validation import one_of
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.media import JSON
+from scrapy_neardup.text.parse import roots_of
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.text.walk import walk
@@ -174,18 +175,20 @@ class Extractor:
 
         The tree doesn't change. O(its size): some 2 µs an element; `ignore` copies the tree.
         """
+        roots = roots_of(root)
         if self._find_ignored is not None:
-            root = deepcopy(root)
-            root.tail = None  # copied with the root, but not part of it
-            for element in self._find_ignored(root):
-                element.tag = IGNORED_TAG
-        walked = walk(root, boilerplate=self.mode == "main")
+            roots = [*map(deepcopy, roots)]
+            for each in roots:
+                each.tail = None  # copied with the root, but not part of it
+                for element in self._find_ignored(each):
+                    element.tag = IGNORED_TAG
+        walked = walk(*roots, boilerplate=self.mode == "main")
         if (
             walked.has_boilerplate
             and Form.NOSCRIPT not in walked.blocks.forms  # a shell has no content without scripts
             and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS)
         ):
-            walked = walk(root, boilerplate=False)
+            walked = walk(*roots, boilerplate=False)
         language = ""
         if self.language:
             from scrapy_neardup.text.languages import declared_language  # noqa: PLC0415

@@ -51,7 +51,7 @@ def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
         root = etree.fromstring(data, HTMLParser(encoding="utf-8", huge_tree=True))
     except etree.LxmlError:
         root = None
-    if root is None or not len(root):
+    if root is None or not any(map(len, roots_of(root))):
         raise InputError("the page is empty: there is neither text nor markup in it")
     check_tree(root)
     return root
@@ -75,6 +75,9 @@ each of the 2,048 elements that may be open: 1.7 s for as many."""
 MAX_DEPTH: Final = 2046
 """Number of nested elements from which libxml2 may end a page without an error: from 2.13 on at
 the 2,048th open element."""
+
+MAX_ROOTS: Final = 10_000
+"""Maximum number of roots of a page (`roots_of`), which take 12 µs each."""
 
 MAX_ATTRIBUTE_PAIRS: Final = 200_000_000
 """Maximum of the sum of squared numbers of attributes of elements: to append an attribute, libxml2
@@ -116,15 +119,26 @@ def check_text(text: str) -> None:
 def check_tree(root: HtmlElement) -> None:
     """Raise `TooComplexError` if the parser gave up on a page that is nested too deeply.
 
+    It also does if a page has more than `MAX_ROOTS` roots.
+
     When libxml2 gives up, the open elements are the ancestors of the last one, so only these are
     counted. O(depth), a microsecond on an ordinary page.
     """
-    depth = 0
+    roots = roots_of(root)
+    if len(roots) > MAX_ROOTS:
+        raise TooComplexError(f"it has {len(roots):,} ends of HTML, and {MAX_ROOTS:,} are read")
+    depth, root = 0, roots[-1]
     while len(root):
         root = root[-1]
         depth += 1
     if depth >= MAX_DEPTH:
         raise TooComplexError(f"it has more than {MAX_DEPTH:,} nested elements")
+
+
+def roots_of(root: HtmlElement) -> list[HtmlElement]:
+    """Return a page's root, and those that libxml2 makes of content after ``</html>``."""
+    others = root.itersiblings() if root.getparent() is None else ()
+    return [root, *(each for each in others if isinstance(each.tag, str))]
 
 
 class _AttributePairs:

@@ -102,6 +102,8 @@ class Kind(IntEnum):
     BASE = 17
     INPUT = 18
     """A block whose text is its value, except for `UNSHOWN_INPUTS`."""
+    VOID = 19
+    """A medium without content. libxml2 doesn't know that, and puts there what follows."""
 
 
 def _kinds(kind: Kind, tags: str) -> dict[str, Kind]:
@@ -126,13 +128,14 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(Kind.HEADING, "h1"),
     **_kinds(Kind.TITLE, "title"),
     **_kinds(Kind.SCRIPT, "script"),
-    **_kinds(Kind.MEDIA, "img source video audio embed iframe frame image"),
+    **_kinds(Kind.MEDIA, "img video audio iframe frame"),
     **_kinds(Kind.NOSCRIPT, "noscript"),
     **_kinds(Kind.TEMPLATE, "template"),
     **_kinds(Kind.SVG, "svg"),
     **_kinds(Kind.OBJECT, "object"),
     **_kinds(Kind.BASE, "base"),
     **_kinds(Kind.INPUT, "input meter progress"),
+    **_kinds(Kind.VOID, "source embed image"),
 }
 
 UNSHOWN_INPUTS: Final = frozenset(

@@ -18,7 +18,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import media, tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.media import is_data, is_state, link_name, shape_of, sources_of
-from scrapy_neardup.text.parse import parse_html
+from scrapy_neardup.text.parse import parse_html, roots_of
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
@@ -148,8 +148,7 @@ class Walker:
         elif self._heading_depth == depth:
             self._heading_depth = 0
             if self._form is not _BOILERPLATE:
-                heading = " ".join("".join(self._heading)[:MAX_TITLE].split())
-                self._found.headings.append(heading)
+                self._found.headings.append(titled("".join(self._heading)))
         elif self._svg_depth == depth:
             self._svg_depth = 0
 
@@ -222,9 +221,12 @@ class Walker:
             case Kind.IGNORED:
                 self._flush()
             case Kind.TITLE if not (self._found.title or self._svg_depth):
-                self._found.title = " ".join("".join(element.itertext())[:MAX_TITLE].split())
+                self._found.title = titled("".join(element.itertext()))
             case Kind.SCRIPT:
                 self._script(element)
+            case Kind.VOID:
+                self._parts.append("\n")
+                self._media(element, is_medium=True)
             case Kind.MEDIA:
                 self._parts.append("\n")
                 self._media(element, is_medium=True)
@@ -235,7 +237,7 @@ class Walker:
                     self._frame(framed(document))
             case Kind.BASE if not self._found.base:
                 self._found.base = (element.get("href") or "").strip()
-        return False
+        return kind is Kind.VOID
 
     def _frame(self, frame: Walked) -> None:
         """Read the document of a frame as a part of this page."""
@@ -301,6 +303,11 @@ class Walker:
             self._heading.append(" ")
 
 
+def titled(text: str) -> str:
+    """Return the text of a title or heading, with white space collapsed, and cut off."""
+    return " ".join(text.split())[:MAX_TITLE].rstrip()
+
+
 def _is_day(link: str) -> bool:
     day = link.strip()
     return len(day) <= 2 and day.isdecimal() and 1 <= int(day) <= 31
@@ -309,12 +316,16 @@ def _is_day(link: str) -> bool:
 _compiled: ModuleType | None = None  # until the compiled walk is loaded, below
 
 
-def walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> Walked:
-    """Return the content of a page from its tree, as lxml.html or parsel build it from HTML.
+def walk(*roots: HtmlElement, boilerplate: bool, frames: bool = True) -> Walked:
+    """Return the content of a page from its roots, as lxml.html or parsel build them from HTML.
 
     `boilerplate` leaves out elements whose tag or role says that they are boilerplate; `frames`
     reads documents in attributes. O(size of the tree).
     """
+    return Walked.chained([_walked(each, boilerplate, frames) for each in roots])
+
+
+def _walked(root: HtmlElement, boilerplate: bool, frames: bool) -> Walked:
     if _compiled is not None:
         found: Walked | None = _compiled.walk(root, boilerplate=boilerplate, frames=frames)
         if found is not None:  # a tree made from HTML
@@ -330,7 +341,7 @@ def pure_walk(root: HtmlElement, *, boilerplate: bool, frames: bool = True) -> W
 def framed(document: str) -> Walked:
     """Return the content of a frame's document."""
     try:
-        return walk(parse_html(document), boilerplate=False, frames=False)
+        return walk(*roots_of(parse_html(document)), boilerplate=False, frames=False)
     except InputError:  # it is empty, or too large
         return Walked()
 
@@ -351,7 +362,7 @@ _EXAMPLE: Final = """\
 <lite-v videoid=i><noscript>j <img src=k></noscript><input value=r><p data-lat=1></p>
 <svg><use href=#s fill=url(#t) x=1></use><image href=u x=2></image></svg>
 <ul class=menu><li><a href="../l/m.html?n#o">p</a></ul>
-<script>window.__STATE__ = {"x": 2}</script><time>now</time></main></div>
+<script>window.__STATE__ = {"x": 2}</script><embed src=v><time>now</time></main></div>
 <footer>f</footer></body></html>"""
 """The page on which both walks are compared at import."""
 

@@ -45,6 +45,7 @@ TABLE = [
     *((f"{verb} {path}", f"{path}: would be read twice", "{}")
       for verb in ("dedupe --output out", "report", "changes alone.jsonl")
       for path in ("-", "/dev/null")),
+    ("dedupe pages.jsonl --output -", "--output: - isn't a folder", ""),
     ("clusters pages.jsonl --method features --features 6,14,7",
      "--features must be three numbers", ""),
     *((f"clusters pages.jsonl --memory {size}", "isn't a size such as", "")

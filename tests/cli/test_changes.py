@@ -56,6 +56,19 @@ def test_scans_are_compared_by_fingerprints(call, kind):
     assert "only fingerprints were compared" in result.stderr
 
 
+def test_pages_that_a_crawl_could_not_judge_are_not_compared(call):
+    for name, contents in (("old", ("", "six words of some short text")), ("new", ("", ""))):
+        lines = [{"url": f"{n}", "text": text} for n, text in enumerate(contents)]
+        write_lines(Path("pages.jsonl"), lines)
+        call("scan", "pages.jsonl", "--output", f"{name}.jsonl")
+    result = call("changes", "old.jsonl", "new.jsonl")
+    assert result.stdout == ""
+    assert result.stderr == (
+        "Pages: 0 new, 0 gone, 0 changed, 0 unchanged\n"
+        "2 more weren't judged by one of the crawls\n"
+    )
+
+
 def test_fingerprints_with_different_keys_are_not_compared(call):
     for name in ("old", "new"):
         write_lines(Path("pages.jsonl"), [{"url": "a", "text": "one two three four five six"}])

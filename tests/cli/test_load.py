@@ -25,9 +25,16 @@ def test_an_error_on_the_way_says_what_was_loaded(call):
         for number in range(70)
     )
     result = call("load", "-", *SQLITE, stdin=lines + "no\n", status=2)
-    assert "64 pages were loaded; a repeated load keeps them" in result.stderr
+    assert (
+        "64 pages were judged; a repeated load keeps those that are in the store" in result.stderr
+    )
     again = call("load", "-", *SQLITE, stdin=lines)
     assert said(again) == "0 new, 69 duplicate, 1 seen, 0 unjudged"
+
+
+def test_a_namespace_has_a_name(call):
+    result = call("load", "-", "--store", "sqlite:x", "--namespace", "", status=2)
+    assert result.stderr == "Error: --namespace must be a non-empty string, not ''\n"
 
 
 def test_an_interrupt_leaves_a_store_to_go_on_with(start, call, site, tmp_path):

@@ -6,6 +6,7 @@ import os
 import tempfile
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 
 import pytest
 from datasets import json_lines, write_data_set
@@ -89,6 +90,13 @@ def test_temporary_files_of_jobs_that_can_not_be_written(call, monkeypatch, tmp_
     monkeypatch.setattr(choosing, "_deal", full)
     said = call("dedupe", "in", "--output", "out", status=2).stderr
     assert said == "Error: out: can't be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "scan --help"])
+def test_help_that_can_not_be_written(start, arguments):
+    with Path("/dev/full").open("wb") as full:
+        process = start(*arguments.split(), stdout=full)
+    assert process.communicate(timeout=60)[1] == "Error: [Errno 28] No space left on device\n"
 
 
 @pytest.mark.parametrize(("stream", "arguments", "said"), [

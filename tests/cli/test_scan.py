@@ -81,6 +81,13 @@ def test_json_lines_from_standard_input(call, rows):
     assert [row["verdict"] for row in by_host] == ["new", "new", "seen", "new"]
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, Path.touch])
+def test_a_hyphen_is_standard_input_whatever_is_called_so(call, rows, make):
+    make(Path("-"))
+    [row] = rows(call("scan", "-", stdin='{"url": "a", "text": "a b c d e f"}\n').stdout)
+    assert row["page"] == "a"
+
+
 def test_options_reach_the_detector(call, site, rows):
     plain = rows(call("scan", "site").stdout)
     for options in (["--preset", "paper"], ["--shingle-size", 5], ["--weights", "tf"],

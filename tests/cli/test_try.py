@@ -104,7 +104,7 @@ def test_a_site_that_gives_no_page_is_no_report(tried, pages, tmp_path):
     assert len(err.splitlines()) == 1
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    _, err = tried(f"http://127.0.0.1:{port}/", *QUICK, status=1)
+    _, err = tried(f"http://127.0.0.1:{port}/", *QUICK, "--audit", "a.jsonl", status=1)
     assert "failed with" in err
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []

@@ -82,6 +82,16 @@ def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
     assert "20 pages: 15 duplicates in 5 groups" in said
 
 
+def test_an_audit_may_have_been_edited(call, tmp_path):
+    audit = shop(products=5, copies=3)
+    audit.begun()
+    audit.entries[-1] |= {"verdict": "new", "text": "", "headings": [5]}
+    audit.entries[1]["headings"] = [5, None]
+    audit.write(tmp_path / "audit.jsonl")
+    assert "20 pages: 15 duplicates" in call("tune", "--audit", "audit.jsonl").stdout
+    call("rules", "audit.jsonl", "--format", "deny")
+
+
 @pytest.mark.parametrize("verb", ["tune", "scan"])
 def test_an_audit_that_is_given_as_pages_is_named(call, tmp_path, verb):
     audit = Audit()

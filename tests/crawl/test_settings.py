@@ -64,6 +64,7 @@ def test_a_setting_is_read(name, texts, value):
 
 @pytest.mark.parametrize(("value", "expected"), [
     ("/login,/logout", ["/login", "/logout"]), (r"\d{1,3}$, [,;]", [r"\d{1,3}$", "[,;]"]),
+    (r"/a\(,/[)],(?:b|,),\,", [r"/a\(", "/[)]", "(?:b|,)", r"\,"]),
     (["a,b"], ["a,b"]), ('["a,b"]', ["a,b"]), ("12", ["12"]), ('"quoted"', ['"quoted"']), ("", []),
 ])  # fmt: skip
 def test_deny(value, expected):

@@ -144,7 +144,8 @@ async def test_a_password_of_any_characters_is_sent_where_it_is_escaped(characte
 @pytest.mark.parametrize("scheme", sorted(PARAMETERS))
 @pytest.mark.parametrize(("parameter", "said"), [
     ("socket_timeuot=1", "parameter number 1 is none of .*socket_timeout"),
-    ("socket_timeout=soon", "socket_timeout must be a number"),
+    *((f"socket_timeout={word}", "socket_timeout must be a number of seconds above 0")
+      for word in ("soon", "0", "nan", "inf")),
     ("max_connections=", "max_connections must be a whole number"),
     ("socket_keepalive=maybe", "socket_keepalive must be yes or no"),
 ])  # fmt: skip

@@ -47,7 +47,8 @@ def said(seed: int, analysers: list[Analyser]) -> str:
     content = analyser.read(tree[0])
     page = analyser.page(content, page_id=seed, url=f"http://a.test/{content.title}?a={seed}")
     text = page.text if isinstance(page, AnalysedPage) else None
-    return repr([content, page, *(np.asarray(each).tolist() for each in text or ())])
+    parts = (each.tolist() if isinstance(each, np.ndarray) else each for each in text or ())
+    return repr([content, page, *parts])
 
 
 def main(first: int, count: int) -> None:

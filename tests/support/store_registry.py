@@ -29,7 +29,7 @@ SOMETHING = 0x0123456789ABCDEF
 EVERYTHING = (1 << 64) - 1
 NAMESPACES = (
     "a", "a:t1", "a}", "{a", "a*", "a?", "[a]", "a\n", "a b", "名", "a%2F", "a/", "a\x00", "",
-    "a\\", "schema", "a:schema", "%",
+    "a\\", "schema", "a:schema", "%", "\ud800",
 )  # fmt: skip
 
 

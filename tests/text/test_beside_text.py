@@ -36,6 +36,12 @@ def test_of_a_long_title_or_heading_the_start_is_read():
     assert (page.title, page.headings) == (start, (start, "é" * MAX_TITLE))
 
 
+def test_white_space_of_a_title_or_heading_does_not_count():
+    text = " \n" * MAX_TITLE + "One" + "\t" * MAX_TITLE + "two"
+    page = MAIN.extract(parse_html(f"<title>{text}</title><h1>{text}</h1>{BODY}"))
+    assert (page.title, page.headings) == ("One two", ("One two",))
+
+
 @pytest.mark.parametrize(("attributes", "language"), [
     ('lang="en"', "en"), ('lang=" en-GB "', "en"), ('LANG="zh_Hant"', "zh"),
     ('xml:lang="DE"', "de"), ('lang="" xml:lang="gsw-CH"', "gsw"),

@@ -2,9 +2,10 @@
 
 import pytest
 from extracted import added, content, words
+from parsel import Selector
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.text import Extractor
+from scrapy_neardup.text import Extractor, parse_html
 
 
 @pytest.mark.parametrize("hidden", [
@@ -106,6 +107,29 @@ def test_where_words_part(html, expected):
 def test_a_page_without_body_tags(element):
     html = f"<!doctype html><title>t</title><meta charset=utf-8><{element}>a b c<b>d</b> e f"
     assert words(html) == ["a", "b", "cd", "e", "f"]
+
+
+@pytest.mark.parametrize("ignore", [(), (".gone",)])
+def test_what_follows_the_end_of_html_is_content(ignore):
+    html = (
+        "<html><head><title>t</title></head><body><p>one</p></body></html><p>two</p></html>"
+        "<!-- c -->three<div class=gone>four</div><h1>five</h1><img src=a.png>"
+    )
+    root = Selector(html).root  # as a spider gets it
+    found = Extractor("full", ignore).extract(root)
+    assert found == Extractor("full", ignore).extract(parse_html(html))
+    numbers = ["one", "two", "three", *["four"] * (not ignore), "five"]
+    assert (found.text.split(), found.title) == (numbers, "t")
+    assert (found.headings, found.images) == (("five",), ("a.png",))
+    assert Extractor("full").extract(root[0]).text == ""  # of a part of a page
+    assert Extractor().extract(parse_html("<html></html><p>all of it")).text == "all of it"
+
+
+@pytest.mark.parametrize("tag", ["embed", "source", "image"])
+def test_a_medium_without_an_end_tag_has_no_content(tag):
+    found = content(f"<div><{tag} src=a>one <img src=b><h1>two</h1></div>three")
+    assert found.text.split()[:3] == ["one", "two", "three"]
+    assert (found.images, found.headings) == (("a", "b"), ("two",))
 
 
 def test_cdata_is_a_comment_in_html():

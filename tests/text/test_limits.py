@@ -37,6 +37,7 @@ JSON = attributes(6_000, '"{}": "a &lt; b"', ", ")
     (f"<!-- <a b='--><p {attributes(MANY)} c='>'>x", "attributes"),
     (f"<b c='=\"' {attributes(MANY)} d='>' e='\"'>", "attributes"),
     (f"<p {attributes(MANY // 30)}>x" * 1_000, "attributes"),
+    ("x</html>" * (limits.MAX_ROOTS + 1), "ends of HTML"),
 ])  # fmt: skip
 def test_too_complex(page, why):
     with pytest.raises(TooComplexError, match=why):
@@ -44,7 +45,7 @@ def test_too_complex(page, why):
 
 
 @pytest.mark.parametrize("depth", [2_100, 5_000, 100_000])
-@pytest.mark.parametrize("page", ["{}", "<p>before</p>{}", "{}</b>"])
+@pytest.mark.parametrize("page", ["{}", "<p>before</p>{}", "{}</b>", "<p>x</html>{}"])
 def test_nested_too_deeply(page, depth):
     with pytest.raises(TooComplexError, match="nested"):
         parse_html(page.format("<b>w " * depth))

@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.dedupe import jobplan
 from scrapy_neardup.offline.dedupe.choosing import are_written, choose, read_decisions
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
@@ -63,6 +63,8 @@ def run_job(
     done. `watch` is called with the progress. An output folder that isn't empty, and a job to be
     resumed that had other options, are a `ConfigurationError`.
     """
+    if output == "-":
+        raise ConfigurationError("--output: - isn't a folder, and files are written to one")
     output = jobplan.folder_of(output)
     if (resume or turn) and exists(f"{output}/{jobplan.SUMMARY}"):
         if exists(f"{output}/{jobplan.WORK}"):  # the job was stopped while this folder was removed

@@ -21,7 +21,7 @@ from scrapy_neardup.offline.execution import ALONE, Cluster, Workers
 from scrapy_neardup.offline.readers.corpus import Corpus, Portion, records_of
 from scrapy_neardup.offline.readers.files import FoundPage, Repeated, identity
 from scrapy_neardup.offline.readers.namedcolumns import Columns
-from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.settings.catalogue import OPTIONS, View
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
@@ -208,7 +208,7 @@ def opened_store(
         hash_key = PUBLIC_KEY
     store = open_store(
         uri,
-        namespace=namespace,
+        namespace=OPTIONS["namespace"].read(namespace),
         max_distance=parameters.max_distance,
         expected_pages=expected_pages,
         hash_key=hash_key,

@@ -56,13 +56,14 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
     """Yield the distinct pages of audits with texts: title, headings and text."""
     names: set[str] = set()
     for entry in entries:
-        if isinstance(entry.get("text"), str) and entry["page"] not in names:
+        is_page = entry.get("event") is None and isinstance(entry.get("text"), str)
+        if is_page and entry["page"] not in names:
             names.add(entry["page"])
             yield ReadPage(
                 entry["page"],
                 Content(
                     title=entry.get("title") or "",
-                    headings=tuple(entry.get("headings") or ()),
+                    headings=tuple(map(str, entry.get("headings") or ())),
                     blocks=Blocks.of(_blocks(unpacked(entry["text"]), entry.get("omitted") or ())),
                 ),
             )

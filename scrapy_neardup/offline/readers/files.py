@@ -233,7 +233,7 @@ def files_of(path: str) -> tuple[str, list[str]]:
         raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
 
     if not is_remote(path):
-        if not Path(path).is_dir():
+        if path == "-" or not Path(path).is_dir():
             return path, [path]
         found: list[Path] = []
         others: list[Path] = []

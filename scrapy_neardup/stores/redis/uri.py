@@ -7,6 +7,7 @@ parameter may be part of a password.
 
 from __future__ import annotations
 
+import math
 import re
 import ssl
 from collections.abc import Callable, Mapping
@@ -24,6 +25,13 @@ def _flag(word: str) -> bool:
     return bool({"true": 1, "yes": 1, "1": 1, "false": 0, "no": 0, "0": 0}[word.lower()])
 
 
+def _seconds(word: str) -> float:
+    number = float(word)
+    if not 0 < number < math.inf:
+        raise ValueError(word)
+    return number
+
+
 def _tls_version(word: str) -> ssl.TLSVersion:
     return ssl.TLSVersion(int(word))
 
@@ -32,7 +40,9 @@ _TEXT, _FLAG = (str, "text"), (_flag, "yes or no")
 _NUMBER, _WHOLE = (float, "a number"), (int, "a whole number")
 _ANY: Final[Mapping[str, Parser]] = {
     **dict.fromkeys(("username", "password", "client_name"), _TEXT),
-    **dict.fromkeys(("socket_timeout", "socket_connect_timeout"), _NUMBER),
+    **dict.fromkeys(
+        ("socket_timeout", "socket_connect_timeout"), (_seconds, "a number of seconds above 0")
+    ),
     "health_check_interval": _NUMBER,
     "socket_keepalive": _FLAG,
     **dict.fromkeys(("max_connections", "protocol"), _WHOLE),

@@ -32,6 +32,7 @@ from scrapy_neardup.stores.sqlite.schema import (
     check_version,
     check_whole,
     damaged,
+    encodable,
     has_notices,
     is_whole,
     namespace_number,
@@ -80,7 +81,7 @@ class SQLiteFile:
         parameters: Mapping[str, str | int | float],
         hash_key: bytes | None = PUBLIC_KEY,
     ) -> None:
-        self._namespace = namespace
+        self._namespace = encodable(namespace)
         self._parameters = dict(parameters)
         self._hash_key = hash_key
         with opening(path):

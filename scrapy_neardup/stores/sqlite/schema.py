@@ -289,12 +289,17 @@ def _outermost(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes]]:
         last = found[0]
 
 
+def encodable(namespace: str) -> str:
+    """Return a name with lone surrogates escaped, which UTF-8 doesn't have."""
+    return namespace.encode("utf-8", "backslashreplace").decode()
+
+
 def recorded(
     connection: sqlite3.Connection, path: Path, namespace: str
 ) -> tuple[int, dict[str, Any]] | None:
     """Return a namespace's number and parameters; None if there is none."""
     found = connection.execute(
-        "SELECT number, parameters FROM namespace WHERE name = ?", (namespace,)
+        "SELECT number, parameters FROM namespace WHERE name = ?", (encodable(namespace),)
     ).fetchone()
     if found is None:
         return None

@@ -319,7 +319,7 @@ class SQLiteAdmin:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
             query = "SELECT number FROM namespace WHERE name = ?"
-            for number in connection.execute(query, (namespace,)).fetchall():
+            for number in connection.execute(query, (schema.encodable(namespace),)).fetchall():
                 connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", places(*number))
                 if has_notices(connection):
                     connection.execute("DELETE FROM notice WHERE number = ?", number)
