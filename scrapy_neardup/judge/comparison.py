@@ -40,6 +40,11 @@ MIN_TEXT: Final = 10
 """Minimum number of shingles outside of elements named as boilerplate for these to be left out."""
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count below which pages with different media are different."""
+FAR: Final = 24
+"""Hamming distance of texts that hardly resemble each other: J = .24, if nothing is left out."""
+MAX_FAR: Final = 4
+"""Maximum number of candidates beyond `FAR` that a page is compared with. Pages of one path, such
+as ``/item.php?id=``, are candidates of each other whatever they say."""
 
 _LEFT: Final = 0.5
 """Estimated number of differing shingles below which nothing differs."""
@@ -72,6 +77,7 @@ class Refusal(StrEnum):
 
 
 _CHANGED: Final = Decided(is_same=False, rule=Refusal.CHANGED)
+_TOO_FAR: Final = Decided(is_same=False, rule=Refusal.UNLIKE)
 
 
 class Comparison:
@@ -85,7 +91,7 @@ class Comparison:
     def __init__(self, page: Page, at_hand: AtHand | None, *, renews: bool = False) -> None:
         self.asked: dict[int, tuple[Candidate, Decided]] = {}
         """Page id -> a candidate so far, with its decision."""
-        self._page, self._at_hand = page, at_hand
+        self._page, self._at_hand, self._far = page, at_hand, 0
         self._renews, self._is_changed = renews, False
 
     def decide(self, candidate: Candidate) -> Decided:
@@ -93,6 +99,10 @@ class Comparison:
         is_own = self._renews and candidate.page_id == self._page.id
         if self._is_changed and not is_own:
             return _CHANGED
+        if candidate.distance > FAR and candidate.page_id != self._page.id and self._at_hand:
+            self._far += 1
+            if self._far > MAX_FAR:
+                return _TOO_FAR
         decided = self._decided(candidate)
         self.asked[candidate.page_id] = candidate, decided
         if is_own and decided.is_same and self.differs(candidate, decided):
@@ -224,6 +234,8 @@ class _Judgement(Pair):
         if self.title is Title.OTHER:
             share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
+        if max(views.all.resemblance, views.text.resemblance) < LEAST:  # nor does it stay alike
+            return self._decided(Refusal.UNLIKE, views.all.resemblance, needed)
         counting, stays_alike = views.all, self._stays_alike(views)
         has_text = views.text.smaller >= MIN_TEXT
         if self.address is not AddressMatch.OTHER and has_text and stays_alike:

@@ -103,6 +103,8 @@ def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overla
     joined bits are all set says only that its set is large, so all of its own bits are counted.
     O(size / 64): 2 µs for 1,792 bits, and 10 µs if levels differ.
     """
+    if not (ours.bits or theirs.bits):
+        return Overlap(0.0, 0.0, 0.0)
     level, steps = max(ours.level, theirs.level), abs(ours.level - theirs.level)
     a, b, bits, left_out = ours.bits, theirs.bits, size >> steps, boilerplate
     if steps:  # the finer sketch samples only the first part of the coarser one's range

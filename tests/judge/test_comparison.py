@@ -7,7 +7,7 @@ import pytest
 from judging import prose, sketch_of
 
 from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, deciding
+from scrapy_neardup.judge.comparison import FAR, MAX_FAR, Comparison, Refusal, Rule, deciding
 from scrapy_neardup.judge.evidence import bits_of
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.pair import AtHand, Pair
@@ -53,6 +53,20 @@ def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noq
 
 def at(path):
     return f"http://a.example/{path}"
+
+
+def test_a_page_is_compared_with_few_candidates_that_are_far_away():
+    ours, same = page(WHOLE, at("i?id=1")), page(WHOLE, at("i?id=2"))
+    known = AtHand(ours.known, Excluded(), ours.text, SIZES, Context(knowledge=Known()))
+    comparison = Comparison(ours, known)
+    other = page(text((9, 99))).evidence
+    for number in range(MAX_FAR):
+        assert not comparison.decide(Candidate(number, FAR + 1, other)).is_same
+    assert comparison.decide(Candidate(same.id, FAR, same.evidence)).is_same
+    assert comparison.decide(Candidate(ours.id, FAR + 1, ours.evidence)).is_same  # its own entry
+    assert comparison.decide(Candidate(8, FAR + 1, same.evidence)).rule is Refusal.UNLIKE
+    assert comparison.stands(same.id)
+    assert comparison.asked.keys() == {*range(MAX_FAR), same.id, ours.id}
 
 
 def text(*parts):
