@@ -63,8 +63,8 @@ class NearDuplicateDownloaderMiddleware(Component):
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
         """Raise `IgnoreRequest` if a claim that began after its scheduling withholds a request."""
-        claims = None if self.session is None else self.session.experiments.claims
-        if claims is not None and claims.is_withheld_now(request):
+        skipping = None if self.session is None else self.session.experiments.skipping
+        if skipping is not None and skipping.is_withheld_now(request):
             raise IgnoreRequest("its page is known (NEARDUP_URLS, NEARDUP_PATTERN_BUDGET)")
 
     async def process_response(

@@ -189,8 +189,8 @@ class Output:
         if visit.action == DROP_LINKS:
             crawl.reporter.count("requests/dropped")
             return False
-        claims = crawl.experiments.claims
-        if claims is not None and not claims.passes(request):
+        skipping = crawl.experiments.skipping
+        if skipping is not None and not skipping.passes(request):
             return False
         if visit.priority:
             request.priority += visit.priority

@@ -11,9 +11,8 @@ The way of a page::
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from urllib.parse import urljoin
 
 import numpy as np
@@ -27,7 +26,7 @@ from scrapy_neardup.judge.readings import OF_EXACT, READINGS, WITHOUT_EVIDENCE
 from scrapy_neardup.judge.shingling import Text, shingled
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
-from scrapy_neardup.urls import NOWHERE, Address, Extent, redact, site
+from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import UNJUDGED, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -47,16 +46,16 @@ _EXTENTS: Final = frozenset(get_args(Extent))
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with its evidence and text, from which its site learns; a store doesn't need them."""
+    """A page with evidence, and what its site learns from, which a store doesn't need."""
 
-    address: Address = NOWHERE
-    """The parts of its URL, if it has evidence."""
-    is_alias: bool = False
+    address: Address
+    """The parts of its URL."""
+    is_alias: bool
     """Whether it replaces another page (`Content.alias`), which it repeats only if equal."""
-    known: Evidence = field(default=Evidence(), compare=False, repr=False)
-    """Its evidence, unpacked; empty if it has none."""
-    text: Text | None = field(default=None, compare=False, repr=False)
-    """Its shingles; None if it has no evidence."""
+    known: Evidence = field(compare=False, repr=False)
+    """Its evidence, unpacked."""
+    text: Text = field(compare=False, repr=False)
+    """Its shingles."""
 
 
 class Analyser:
@@ -117,30 +116,22 @@ class Analyser:
                 tokens=count,
                 detail=f"{shown} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
-        make = partial(
-            AnalysedPage,
-            id=page_id,
-            scope=self._scope(content, url) if self._is_scoped else "",
-            url=self._shown(url),
-            tokens=count,
-            is_alias=bool(content.alias),
-        )
+        scope = self._scope(content, url) if self._is_scoped else ""
+        named = {"id": page_id, "scope": scope, "url": self._shown(url), "tokens": count}
         if self.parameters.min_resemblance:
-            return self._confirmed(content, url, make)
-        return self._unconfirmed(content, make)
+            return self._confirmed(content, url, named)
+        return self._unconfirmed(content, named)
 
-    def _unconfirmed(self, content: Content, make: partial[AnalysedPage]) -> AnalysedPage:
+    def _unconfirmed(self, content: Content, named: dict[str, Any]) -> Page:
         settings, tokens = self.parameters, self._tokens[0]
         if len(tokens) < settings.min_tokens:
             text, shown = tokens.astype("<u8").tobytes(), (*content.images, *content.data)
             whole = digest(text, content.title, *shown, key=settings.hash_key)
-            return make(fingerprint=whole, exact=True)
+            return Page(**named, fingerprint=whole, exact=True)
         fingerprint, shingles = self._weighted(tokens)
-        return make(fingerprint=fingerprint, features=tuple(self._minwise(shingles)))
+        return Page(**named, fingerprint=fingerprint, features=tuple(self._minwise(shingles)))
 
-    def _confirmed(
-        self, content: Content, url: str | None, make: partial[AnalysedPage]
-    ) -> AnalysedPage:
+    def _confirmed(self, content: Content, url: str | None, named: dict[str, Any]) -> AnalysedPage:
         settings, key = self.parameters, self.parameters.hash_key
         address = looked_up = Address.of(url, self._salt)
         if content.alias:
@@ -151,9 +142,9 @@ class Analyser:
         if self._text is None:
             size, bins = settings.shingle_size, self._bins
             self._text = shingled(tokens, counts, content.blocks, size, bins)
-        text, page_id = self._text, make.keywords["id"]
+        text, page_id = self._text, named["id"]
         titles, embedded = (content.title, *content.headings), (*content.images, *content.data)
-        named = title_of(content.title, content.headings)
+        title = title_of(content.title, content.headings)
         is_other = looked_up is not address
         evidence = Evidence(
             host=address.folders[0],
@@ -163,7 +154,7 @@ class Analyser:
             # A page that takes another one's place isn't another response to that page's request.
             name=page_id & 0xFFFF if is_other else address.name,
             segments=segments_of(titles, key=key),
-            title=digest(*named, key=key, bits=32) if named else 0,
+            title=digest(*title, key=key, bits=32) if title else 0,
             embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
             rows=text.rows,
             named_rows=text.named_rows,
@@ -178,7 +169,9 @@ class Analyser:
             if self._filter and self._bins
             else self._minwise(text.row_shingles)
         )
-        return make(
+        return AnalysedPage(
+            **named,
+            is_alias=bool(content.alias),
             address=address,
             fingerprint=text.simhash if settings.weights == "set" else self._weighted(tokens)[0],
             features=(*minwise, looked_up.path or page_id),
@@ -203,7 +196,7 @@ class Analyser:
 
     def telling(self, page: AnalysedPage, paths: frozenset[int]) -> AnalysedPage:
         """Return a page whose evidence has these DOM paths before others."""
-        if page.text is None or (text := page.text.telling(paths)) is page.text:
+        if (text := page.text.telling(paths)) is page.text:
             return page
         known = page.known._replace(paths=text.standing)
         return replace(page, text=text, known=known, evidence=known.pack(self.parameters.sketch))
@@ -216,19 +209,16 @@ class Analyser:
         page's title, name and parameters. Fingerprint and evidence stay the same. Some 90 µs.
         """
         count = self._filter.features if self._filter else 0
-        if not (count and page.evidence):
+        if not count:
             return page
         found, own = [*page.features], page.known
-        if page.text is None:  # a page that was loaded
-            own = Evidence.unpack(page.evidence, self.parameters.sketch)
-        else:
-            changing = bits_of([*own.paths], excluded.paths)
-            rows = page.text.rows_outside(changing)
-            if changing:
-                found[:count] = self._minwise(rows)
-            left = page.text.rows_outside(changing, excluded.shared)
-            if len(left) < len(rows):
-                found[count // 2 : count] = self._minwise(left)[count // 2 :]
+        changing = bits_of([*own.paths], excluded.paths)
+        rows = page.text.rows_outside(changing)
+        if changing:
+            found[:count] = self._minwise(rows)
+        left = page.text.rows_outside(changing, excluded.shared)
+        if len(left) < len(rows):
+            found[count // 2 : count] = self._minwise(left)[count // 2 :]
         if own.title and count > 1:
             found[count - 1] = digest(f"{own.title} {own.name} {own.query}")
         return replace(page, features=tuple(found))

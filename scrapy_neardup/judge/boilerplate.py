@@ -204,10 +204,8 @@ class Boilerplate(SiteRule[Counts]):
     shown = Counts
     host_alone = True
 
-    def learn(self, evidence: Evidence, text: Text | None) -> bool:
+    def learn(self, evidence: Evidence, text: Text) -> bool:
         """Learn from a kept page; return whether a folder has its first boilerplate now."""
-        if text is None:
-            return False
         shingles, is_first = text.shingles, False
         if len(shingles) > MAX_SAMPLED:  # a fair sample, because shingles are hashes
             shingles = shingles[:MAX_SAMPLED].copy()

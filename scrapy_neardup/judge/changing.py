@@ -10,7 +10,7 @@ shingles that only one response has, and the media, if they differ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Final, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
+from scrapy_neardup.judge.knowledge import ENTRY_BYTES, MEDIA, NOTHING, Excluded, Folders, SiteRule
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
 
@@ -39,15 +39,14 @@ MIN_CHANGED: Final = 0.3
 example a clock among paragraphs, the path counts neither as changed nor as the same."""
 
 ASKED: Final = frozenset([8**n for n in range(8)])
-"""Numbers of pages of an open question at which the request of one is repeated."""
+"""Numbers of pages with one question at which the request of one is repeated."""
 
-_MAX_SECTIONS: Final = 4096
+_MAX_QUESTIONS: Final = 4096
 _MAX_ASKED: Final = 64
 _MAX_PATHS: Final = 128
 """Maximum number of DOM paths of a place that are counted."""
 _MAX_SHINGLES: Final = 4096
 """Maximum number of shingles of a place that are known to change."""
-_ENTRY_BYTES: Final = 256
 
 Counted = dict[int, tuple[int, int]]
 """DOM path -> numbers of pairs of responses in which its text differed, and was the same."""
@@ -83,7 +82,32 @@ class _Place(SharedShingles):
 
     @property
     def nbytes(self) -> int:
-        return _ENTRY_BYTES * len(self.counts) + super().nbytes
+        return ENTRY_BYTES * len(self.counts) + super().nbytes
+
+
+class Questions:
+    """Questions that a second response to one of several requests would answer.
+
+    It is asked for the first page; if that got no answer, for later ones, ever less often.
+    """
+
+    def __init__(self) -> None:
+        self._pages: BoundedDict[Hashable, int] = BoundedDict(_MAX_QUESTIONS)
+        """Question -> number of pages with it."""
+        self._asks: BoundedDict[int, None] = BoundedDict(_MAX_ASKED)
+        """Pages whose requests should be repeated."""
+
+    def add(self, question: Hashable, page_id: int) -> None:
+        """Note a page whose second response would answer a question."""
+        self._pages[question] = pages = self._pages.get(question, 0) + 1
+        if pages in ASKED:
+            self._asks[page_id] = None
+
+    def asks_again(self, page_id: int) -> bool:
+        """Return, once, whether the request of a page should be repeated."""
+        if asks := page_id in self._asks:
+            del self._asks[page_id]
+        return asks
 
 
 class Changing(SiteRule[_Place]):
@@ -101,10 +125,7 @@ class Changing(SiteRule[_Place]):
         """DOM paths that change at some place of the host."""
         self._everywhere: frozenset[int] = frozenset()
         """DOM paths that change at all places of the host, tested or not."""
-        self._doubted: BoundedDict[int, int] = BoundedDict(_MAX_SECTIONS)
-        """Number of pages of a section for which `doubt` was called."""
-        self._asks: BoundedDict[int, None] = BoundedDict(_MAX_ASKED)
-        """Pages whose requests should be repeated."""
+        self.questions = Questions()
 
     def learn_response(
         self, place: int, ours: Evidence, theirs: Evidence, texts: tuple[Text, Text]
@@ -167,21 +188,8 @@ class Changing(SiteRule[_Place]):
         return self._shown.intersection(evidence.paths).difference(*tested)
 
     def doubt(self, page_id: int, evidence: Evidence) -> None:
-        """Note a page that would repeat another one if its `untested` text didn't count.
-
-        A second response to its request would show that. It is asked for the first such page of a
-        section; if that got no answer, for later ones, ever less often.
-        """
-        section = self.folders.section(evidence.host, evidence.folder)
-        self._doubted[section] = doubted = self._doubted.get(section, 0) + 1
-        if doubted in ASKED:
-            self._asks[page_id] = None
-
-    def asks_again(self, page_id: int) -> bool:
-        """Return, once, whether a second response for a page would settle a doubt."""
-        if asks := page_id in self._asks:
-            del self._asks[page_id]
-        return asks
+        """Note a page that would repeat another one if its `untested` text didn't count."""
+        self.questions.add(self.folders.section(evidence.host, evidence.folder), page_id)
 
     def stays(self, evidence: Evidence, path: int) -> bool | None:
         """Return whether the text at a DOM path was the same in two responses to one request.

@@ -105,7 +105,7 @@ class Comparison:
                 return _TOO_FAR
         decided = self._decided(candidate)
         self.asked[candidate.page_id] = candidate, decided
-        if is_own and decided.is_same and self.differs(candidate, decided):
+        if is_own and decided.is_same and self.differs(candidate):
             self._is_changed = True
             return _CHANGED
         return decided
@@ -139,15 +139,14 @@ class Comparison:
         other = Comparison(self._page, self._at_hand.today().without(without))
         return any(other.decide(candidate).is_same for candidate, _ in self.asked.values())
 
-    def differs(self, own: Candidate, decided: Decided) -> bool:
+    def differs(self, own: Candidate) -> bool:
         """Return whether a page that was seen again has another title or new rows.
 
         Text at DOM paths that change with each response doesn't count. Without evidence,
-        fingerprints and sketches decide, which may miss one line in thousands of words.
+        fingerprints decide, which may miss one line in thousands of words.
         """
-        at_hand = self._at_hand
-        if at_hand is None or at_hand.text is None:
-            return bool(own.distance) or decided.resemblance not in {None, 1.0}
+        if (at_hand := self._at_hand) is None:
+            return own.distance != 0
         ours, theirs = at_hand.evidence, Evidence.unpack(own.evidence, at_hand.sizes)
         rows = {each.rows_without(at_hand.excluded.paths)[0] for each in (ours, theirs)}
         return ours.title != theirs.title or len(rows) > 1
@@ -161,16 +160,16 @@ class _Judgement(Pair):
 
     def decide(self) -> Decided:
         """Return whether the two are one page, and why."""
-        ours, theirs, context = self.ours, self.theirs, self.context
+        ours, theirs, settings = self.ours, self.theirs, self.context.parameters
         has_canonical = theirs.has_canonical > ours.has_canonical
-        if context.prefers_canonical and self.has_one_path and has_canonical:
+        if self.context.prefers_canonical and self.has_one_path and has_canonical:
             return self._decided(Refusal.CANONICAL)
         if self.are_records():
             return self._decided(Refusal.OTHER_RECORD)
         has_equal_title = ours.title == theirs.title
-        if context.is_exact or (context.titles == "strict" and not has_equal_title):
+        if settings.is_exact or (settings.titles == "strict" and not has_equal_title):
             is_same = self.has_equal_rows and self.has_equal_named and self.has_equal_media
-            return self._equal(is_same and (has_equal_title or not context.is_exact))
+            return self._equal(is_same and (has_equal_title or not settings.is_exact))
         views = self.views()
         is_response = self.address is AddressMatch.RESPONSE
         if self.changing and views.all.smaller < MIN_TEXT and not is_response:
@@ -215,7 +214,7 @@ class _Judgement(Pair):
         return left.ours + left.theirs < _LEFT
 
     def _has_little(self, views: Views) -> bool:
-        return views.all.smaller < self.context.min_tokens
+        return views.all.smaller < self.context.parameters.min_tokens
 
     def _is_cold(self) -> bool:
         """Return whether too little is known about the pages' site to trust their resemblance.
@@ -224,13 +223,15 @@ class _Judgement(Pair):
         template.
         """
         ours, theirs, context = self.ours, self.theirs, self.context
-        if self.has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
+        if self.has_one_path or not (ours.title or theirs.title):
+            return False
+        if context.parameters.titles == "ignore":
             return False
         may_share_template = ours.host == theirs.host or self.title is not Title.SAME
         return may_share_template and context.knowledge.has_few_pages(ours, theirs)
 
     def _alike(self, views: Views) -> Decided:
-        rule, needed = Rule.ALIKE, self.context.min_resemblance
+        rule, needed = Rule.ALIKE, self.context.parameters.min_resemblance
         if self.title is Title.OTHER:
             share = RENAMED if self.address is AddressMatch.OTHER else RETITLED
             rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
@@ -288,18 +289,10 @@ class _Judgement(Pair):
         )
 
 
-def compared(page: Page, sizes: tuple[int, int] | None, *, renews: bool = False) -> Comparison:
-    """Return the comparison of a page from the data that a store keeps.
-
-    `sizes` are the bits of the sketches that the store keeps; None if it keeps no evidence.
-    """
-    at_hand = None
+def deciding(page: Page, matching: Matching) -> Decide:
+    """Return the function that compares `page` with candidates, by what a store keeps of both."""
+    at_hand, sizes = None, matching.sketch
     if sizes and page.evidence:
         ours = Evidence.unpack(page.evidence, sizes)
         at_hand = AtHand(ours, NOTHING, None, sizes, NOTHING_KNOWN)
-    return Comparison(page, at_hand, renews=renews)
-
-
-def deciding(page: Page, matching: Matching) -> Decide:
-    """Return the function that compares `page` with candidates."""
-    return compared(page, matching.sketch).decide
+    return Comparison(page, at_hand).decide

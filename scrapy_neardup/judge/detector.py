@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage, Analyser
-from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule, compared
+from scrapy_neardup.judge.comparison import Comparison, Refusal, Rule
 from scrapy_neardup.judge.evidence import Evidence, bits_of, have_one_path
 from scrapy_neardup.judge.knowledge import MIN_PAGES
 from scrapy_neardup.judge.pair import AddressMatch, AtHand, compare_addresses
@@ -56,16 +56,14 @@ class Detector:
         self._on_learnt, self._on_skipped = on_learnt, on_skipped
         self._job = job
         settings = analyser.parameters
-        self._sizes = settings.matching.sketch
+        self._sizes = settings.sketch
         self._learns = frozenset(settings.learn)
         self._max_distance = -1 if settings.method == "minwise" else settings.max_distance
         self._sites = Sites(settings.learn)
+        self._equal = replace(settings, min_resemblance=1.0)
         self._context = Context(
             knowledge=self._sites,
-            min_resemblance=settings.min_resemblance,
-            min_tokens=settings.min_tokens,
-            titles=settings.titles,
-            is_exact=settings.is_exact,
+            parameters=settings,
             prefers_canonical=prefers_canonical,
         )
 
@@ -77,27 +75,21 @@ class Detector:
         """
         if isinstance(page, Verdict):
             return page
-        sizes = self._sizes
-        if not (sizes and page.evidence and isinstance(page, AnalysedPage)):
-            comparison = compared(page, sizes, renews=renews)
+        if not isinstance(page, AnalysedPage):
+            comparison = Comparison(page, None, renews=renews)
             verdict = await self.store.check_and_add(page, comparison.decide)
             return self._explained(page, verdict, comparison)
         context = self._context
-        # A page that was loaded has only its address, and no site learns from its evidence.
-        host = page.known.host or -page.address.folders[0]
-        site = self._sites.get(host)
+        site = self._sites.get(page.known.host)
         while self._sites.forgotten:  # a forgotten site continues from what is posted now
             await self._exchange(self._sites.forgotten.pop())
-        site = site or await self._meet(host, page.address.site)
-        if page.known.host:
-            site.folders.meet(page.address)
+        site = site or await self._meet(page.known.host, page.address.site)
+        site.folders.meet(page.address)
         page, excluded = self._telling(page)
-        ours = page.known
         page = self.analyser.by_what_counts(page, excluded)
         if page.is_alias:
-            context = replace(context, min_resemblance=1.0)
-        own = Evidence.unpack(page.evidence, sizes) if page.text is None else ours
-        at_hand = AtHand(own, excluded, page.text, sizes, context)
+            context = replace(context, parameters=self._equal)
+        at_hand = AtHand(page.known, excluded, page.text, self._sizes, context)
         comparison = Comparison(page, at_hand, renews=renews)
         verdict = await self.store.check_and_add(page, comparison.decide)
         verdict = self._explained(page, verdict, comparison)
@@ -105,7 +97,7 @@ class Detector:
         released: tuple[int, ...] = ()
         if verdict.is_duplicate and verdict.match:
             repeated, _ = comparison.asked[verdict.match.page_id]
-            theirs = Evidence.unpack(repeated.evidence, sizes)
+            theirs = Evidence.unpack(repeated.evidence, self._sizes)
             if not comparison.stands(repeated.page_id):
                 released = (page.id,)
             elif "records" in self._learns:
@@ -131,7 +123,7 @@ class Detector:
         if not (isinstance(first, AnalysedPage) and isinstance(second, AnalysedPage)):
             return False
         site = self._sites.get(first.known.host)
-        if site is None or first.text is None or second.text is None:
+        if site is None:
             return False
         texts = first.text, second.text
         found: list[SiteRule[Any]] = []
@@ -163,9 +155,7 @@ class Detector:
         page repeats the other one, and otherwise it may be another record.
         """
         site = self._sites.get(page.known.host)
-        return site is not None and (
-            site.records.asks_again(page.id) or site.changing.asks_again(page.id)
-        )
+        return site is not None and site.changing.questions.asks_again(page.id)
 
     def changing(self, page: Page) -> frozenset[int]:
         """Return the DOM paths of a page whose text is known to change with each response."""
@@ -174,13 +164,8 @@ class Detector:
         site = self._sites.get(page.known.host)
         return frozenset() if site is None else site.changing.paths(page.address.place)
 
-    def rows_that_count(self, page: AnalysedPage) -> NDArray[np.uint64] | None:
-        """Return the shingles within the rows of a page, without what its folder's pages share.
-
-        None if the page has no text at hand.
-        """
-        if page.text is None:
-            return None
+    def rows_that_count(self, page: AnalysedPage) -> NDArray[np.uint64]:
+        """Return the shingles within the rows of a page, without what its folder's pages share."""
         excluded = self._sites.exclude(page.known)
         changing = bits_of([*page.known.paths], excluded.paths)
         return page.text.rows_outside(changing, excluded.shared)
@@ -193,11 +178,10 @@ class Detector:
         if isinstance(page, Verdict) or isinstance(other, Verdict):
             return False
         distance = (page.fingerprint ^ other.fingerprint).bit_count()
-        if not (self._sizes and isinstance(page, AnalysedPage) and page.evidence):
+        if not (isinstance(page, AnalysedPage) and isinstance(other, AnalysedPage)):
             return distance <= self._max_distance
         page, excluded = self._telling(page)
-        if isinstance(other, AnalysedPage):
-            other, _ = self._telling(other)
+        other, _ = self._telling(other)
         at_hand = AtHand(page.known, excluded, page.text, self._sizes, self._context)
         candidate = Candidate(other.id, distance, other.evidence)
         decided = Comparison(page, at_hand).decide(candidate)
@@ -224,7 +208,7 @@ class Detector:
         """Add to a verdict how its match was found, or which page was nearest to a match."""
         match, asked = verdict.match, comparison.asked
         if verdict.decision is SEEN and match is not None:
-            differs = comparison.differs(*asked[page.id])
+            differs = comparison.differs(asked[page.id][0])
             return replace(verdict, match=replace(match, differs=differs))
         if verdict.decision is DUPLICATE and match is not None:
             found = self._found(page, asked[match.page_id][0])

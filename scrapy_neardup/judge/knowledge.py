@@ -72,7 +72,8 @@ MAX_STATE: Final = 8 << 20
 """Maximum size in bytes of a table that a crawl leaves for its next run."""
 _MAX_COUNTED: Final = 4096
 """Maximum number of folders of a site whose pages are counted; those used last stay."""
-_ENTRY_BYTES: Final = 256
+ENTRY_BYTES: Final = 256
+"""Upper bound of the bytes that an entry of a dict takes."""
 
 UNREADABLE: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 """Exceptions that reading a dump may raise if it is damaged, or written by a stranger."""
@@ -163,14 +164,14 @@ class PageGroups(Generic[S]):
     def nbytes(self) -> int:
         """Memory in bytes, rounded up. O(entries)."""
         entries = chain(self.own.values(), *self.others.values())
-        return sum([_ENTRY_BYTES + each.nbytes for each in entries])
+        return sum([ENTRY_BYTES + each.nbytes for each in entries])
 
     def shrink(self, most: int) -> int:
         """Forget the groups used longest ago until `nbytes` is at most `most`; return it."""
         left = self.nbytes
         while left > most and len(self.own) > 1:
             _, entry = self.own.popitem(last=False)
-            left -= _ENTRY_BYTES + entry.nbytes
+            left -= ENTRY_BYTES + entry.nbytes
         return left
 
 
@@ -204,7 +205,7 @@ class SiteFolder:
     @property
     def nbytes(self) -> int:
         """See `Shown`."""
-        return _ENTRY_BYTES * len(self.records)
+        return ENTRY_BYTES * len(self.records)
 
 
 _UNMET: Final = SiteFolder()
@@ -288,11 +289,8 @@ class SiteRule(PageGroups[S], ABC):
         """See `PageGroups.is_shared`."""
         return not self.host_alone or self.folders.chain(group, group) == (group,)
 
-    def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
-        """Learn from a kept page; return whether something new is known.
-
-        `text` has the page's shingles; it is None if the rule has learnt from the page before.
-        """
+    def learn(self, evidence: Evidence, text: Text) -> bool:  # noqa: ARG002
+        """Learn from a kept page with these shingles; return whether something new is known."""
         return False
 
     @abstractmethod

@@ -123,8 +123,8 @@ class AtHand:
 
     def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:
         """Return the page's sketches without the text at some DOM paths, if it is known."""
-        left_out = bits_of([*self.evidence.paths], changing) if self.text else 0
-        if left_out not in self._sketches and self.text:
+        left_out = bits_of([*self.evidence.paths], changing)
+        if left_out not in self._sketches and self.text is not None:
             self._sketches[left_out] = self.text.sketches(self.sizes, left_out)
         return self._sketches[left_out]
 
@@ -156,7 +156,7 @@ class Pair:
         is_hint = self.address is AddressMatch.PATH and names_canonical
         if is_hint:
             self.address = AddressMatch.OTHER
-        if self.context.titles != "ignore" and ours.segments and theirs.segments:
+        if self.context.parameters.titles != "ignore" and ours.segments and theirs.segments:
             own, other = (
                 ours.segments - self.of_ours.segments, theirs.segments - self.of_theirs.segments
             )  # fmt: skip

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.changing import ASKED, Changing
+from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.evidence import MAX_PATHS, Evidence, bits_of
-from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders, SiteRule
+from scrapy_neardup.judge.knowledge import ENTRY_BYTES, MEDIA, NOTHING, Excluded, Folders, SiteRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,6 @@ _MAX_PLACES: Final = 64
 """Maximum number of DOM paths of a group's pages at which records may differ."""
 _MAX_WORDS: Final = 4096
 """Maximum number of words of a page that are compared with those of another."""
-_ENTRY_BYTES: Final = 128
 
 
 class _Group:
@@ -73,7 +72,7 @@ class _Group:
         if is_copy:  # such as a record under another session
             return
         self._count(MEDIA, ours.embedded, {theirs.embedded})
-        if page.text and ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
+        if ours.rows != theirs.rows and self._says_more(ours, page.text, excluded):
             # Evidence has few DOM paths. Others count once two dropped pages differ there.
             self.last = page.text.rows_by_path()
             for path, own in self.last.items():
@@ -126,7 +125,7 @@ class _Group:
     @property
     def nbytes(self) -> int:
         entries = len(self.members) + len(self.last) + sum(map(len, self.rows.values()))
-        return _ENTRY_BYTES * entries + self.words.nbytes
+        return ENTRY_BYTES * entries + self.words.nbytes
 
 
 class Records(SiteRule[_Group]):
@@ -143,10 +142,8 @@ class Records(SiteRule[_Group]):
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
         self._changing = changing
-        self._open: BoundedDict[tuple[int, int], tuple[int, Evidence]] = BoundedDict(_MAX_MEMBERS)
+        self._open: BoundedDict[tuple[int, int], Evidence] = BoundedDict(_MAX_MEMBERS)
         """Sections and DOM paths whose text may or may not change by itself -> the last page."""
-        self._asked: BoundedDict[tuple[int, int], int] = BoundedDict(_MAX_MEMBERS)
-        """Number of such pages by section and DOM path, since the question is open."""
         self._heard: tuple[int, ...] = ()
         """Dropped pages that are records, as another crawler has found."""
         self.has_asked = False
@@ -184,7 +181,8 @@ class Records(SiteRule[_Group]):
                 if stays:
                     found.add(path)
                 elif stays is None and path in {MEDIA, *group.last}:
-                    self._open[section, path] = page.id, ours
+                    self._open[section, path] = ours
+                    self._changing.questions.add((section, path), page.id)
         return self._release(ours.host, section, found)
 
     def settle(self) -> tuple[int, ...]:
@@ -193,7 +191,7 @@ class Records(SiteRule[_Group]):
         They were dropped, and must be requested again.
         """
         released: tuple[int, ...] = ()
-        for (section, path), (_, page) in [*self._open.items()]:
+        for (section, path), page in [*self._open.items()]:
             if (stays := self._changing.stays(page, path)) is not None:
                 del self._open[section, path]
                 near = self._near(page.host, section)
@@ -226,16 +224,6 @@ class Records(SiteRule[_Group]):
         near = self._near(host, section)
         shown = [kept_id for kept_id, each in near.items() if any(map(each.may_differ, found))]
         return tuple([page for kept_id in shown for page in self.own.pop(kept_id).members])
-
-    def asks_again(self, page_id: int) -> bool:
-        """Return whether a second response for a page would show if it is a record.
-
-        True for the first page of a place. If that got no answer, for later ones, ever less often.
-        """
-        of_page = [place for place, (page, _) in self._open.items() if page == page_id]
-        for place in of_page:
-            self._asked[place] = self._asked.get(place, 0) + 1
-        return any(self._asked[place] in ASKED for place in of_page)
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return the DOM paths at which records like this page differ."""

@@ -20,6 +20,7 @@ from scrapy_neardup.judge.boilerplate import Boilerplate
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.knowledge import (
+    ENTRY_BYTES,
     MAX_STATE,
     NOTHING,
     UNREADABLE,
@@ -28,10 +29,11 @@ from scrapy_neardup.judge.knowledge import (
     PageGroups,
     SiteRule,
 )
+from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.records import Records
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.titles import Titles
-from scrapy_neardup.settings.catalogue import LEARNABLE, OPTIONS
+from scrapy_neardup.settings.catalogue import LEARNABLE
 
 MAX_STATES: Final = 64 << 20
 """Maximum size in bytes of what a crawl leaves for its next run, for all sites."""
@@ -42,7 +44,6 @@ _SITE_SHARE: Final = 0.25
 """Maximum share of `_HELD` for one table of a site, which then forgets the oldest folders."""
 _MEASURED: Final = 32
 """Number of pages after which memory is measured."""
-_ENTRY_BYTES: Final = 256
 _MAX_SITES: Final = 1024
 """Maximum number of sites; those used last stay."""
 _MAX_DUMP: Final = 4 << 20
@@ -90,7 +91,7 @@ class Site:
         return is_due
 
     def learn(
-        self, folders: tuple[int, ...], evidence: Evidence, text: Text | None
+        self, folders: tuple[int, ...], evidence: Evidence, text: Text
     ) -> list[SiteRule[Any]]:
         """Learn from a kept page in these folders; return the rules with new knowledge."""
         self.folders.learn(folders)
@@ -98,7 +99,7 @@ class Site:
 
     def shrink(self, most: int) -> None:
         """Forget folders until each table has at most `most` bytes, and note the total size."""
-        entries = _ENTRY_BYTES * len(self._taught) + len(self.name)
+        entries = ENTRY_BYTES * len(self._taught) + len(self.name)
         self.nbytes = entries + sum([table.shrink(most) for table in self._tables])
 
     def dump(self, *, complete: bool = False) -> bytes:
@@ -249,14 +250,7 @@ class Context:
     """Everything on which a comparison depends besides the two pages."""
 
     knowledge: Sites = field(default_factory=Sites)
-    min_resemblance: float = OPTIONS["min_resemblance"].default
-    """Minimum resemblance of near-duplicates."""
-    min_tokens: int = OPTIONS["min_tokens"].default
-    """Number of shingles that count below which pages must be equal."""
-    titles: str = OPTIONS["titles"].default
-    """Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``."""
-    is_exact: bool = False
-    """Whether only equal pages are near-duplicates, apart from text that changes."""
+    parameters: Parameters = field(default_factory=Parameters)
     prefers_canonical: bool = False
     """Whether a page doesn't repeat another one that names it as its canonical page."""
 

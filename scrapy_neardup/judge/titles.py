@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.evidence import Evidence
-from scrapy_neardup.judge.knowledge import NOTHING, Excluded, Folders, SiteRule
+from scrapy_neardup.judge.knowledge import ENTRY_BYTES, NOTHING, Excluded, Folders, SiteRule
 from scrapy_neardup.judge.shingling import Text
 
 SHARE: Final = 0.3
@@ -22,7 +22,6 @@ _MAX_CANONICALS: Final = 64
 """Maximum number of canonical pages with a remembered first title; those used last stay."""
 _MAX_SEGMENTS: Final = 512
 """Maximum number of segments counted in a folder; those used last stay."""
-_ENTRY_BYTES: Final = 128
 
 
 class _Titles:
@@ -46,7 +45,7 @@ class _Titles:
 
     @property
     def nbytes(self) -> int:
-        return _ENTRY_BYTES * len(self.segments)
+        return ENTRY_BYTES * len(self.segments)
 
 
 class Titles(SiteRule[_Titles]):
@@ -63,7 +62,7 @@ class Titles(SiteRule[_Titles]):
         self._canonicals: BoundedDict[int, int] = BoundedDict(_MAX_CANONICALS)
         """Path of a canonical page -> the title of the first page that named it."""
 
-    def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
+    def learn(self, evidence: Evidence, text: Text) -> bool:  # noqa: ARG002
         """Learn from a kept page; return whether something new is known."""
         for folder in self.folders.chain(evidence.host, evidence.folder):
             titles = self.used(folder)

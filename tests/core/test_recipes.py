@@ -46,13 +46,15 @@ page = Extractor().extract(parse_html("<meta name=author content=Ann><p>A text o
 assert (page.author, page.text) == ("Ann", "A text of five words")
 """,
     "A kind of knowledge": """
+import numpy as np
 from scrapy_neardup.judge.evidence import Evidence
 from scrapy_neardup.judge.parameters import Parameters
+from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sites import Site
-site, resumed = Site("me"), Site("me")
+site, resumed, text = Site("me"), Site("me"), Text(*[np.empty(0, np.uint64)] * 4)
 for folder in range(4):
     page = Evidence(segments=frozenset({1, 10 + folder}), folder=folder)
-    known = [rule.name for rule in site.learn((0, folder), page, None)]
+    known = [rule.name for rule in site.learn((0, folder), page, text)]
 assert known == ["categories"]
 assert resumed.restore(site.dump(complete=True))
 assert resumed.rules[-1].exclude(page).segments == {1}

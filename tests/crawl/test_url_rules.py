@@ -279,20 +279,17 @@ async def test_a_page_from_which_nothing_can_be_learnt_does_not_take_others_alon
     settings = read_settings(Crawler(Visit, SKIP).settings)
     claims, learnt = UrlClaims(Crawler(Visit, SKIP), settings, None, Mock(), None), []
 
-    def take_in(judged, _):
+    async def learn_from(judged):
         if judged.parts.url.endswith("2"):
             raise ValueError("a page like no other")
         learnt.append(judged.parts.url[-1])
 
-    claims._take_in = take_in
-    for end in (claims._learn, claims.idle):
-        claims._lessons = [Mock(parts=at(f"/p/{number}")) for number in range(4)]
-        claims._hosts.met(at("/").host)
-        if (waits := end()) is not False:
-            await waits
-    assert learnt == ["0", "1", "3"] * 2
+    claims._learn_from = learn_from
+    claims._lessons = [Mock(parts=at(f"/p/{number}")) for number in range(4)]
+    await claims._learn()
+    assert learnt == ["0", "1", "3"]
     failed = [called.args[0] for called in claims._reporter.failed.mock_calls]
-    assert failed == [at("/p/2").url] * 2
+    assert failed == [at("/p/2").url]
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -306,6 +303,14 @@ def test_a_dropped_page_that_leads_on_ends_the_claims_that_cover_it(alone):
     assert claims.is_known(variant)
     claims.leads_on(variant, at("/elsewhere").url, alone=alone)
     assert claims.is_known(variant) == alone
+
+
+def test_a_budget_of_patterns_makes_no_link_known():
+    """Claims about parameters withhold nothing then, so nothing tests them."""
+    crawler = Crawler(Visit, {"NEARDUP_PATTERN_BUDGET": 5})
+    claims = UrlClaims(crawler, read_settings(crawler.settings), None, Mock(), None)
+    ClaimedSite(claims._hosts.met(at("/").host)).confirm("{}?sid={}")
+    assert not claims.is_known(at("/p/1?sid=x").url)
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])

@@ -213,8 +213,8 @@ def test_of_pages_in_doubt_the_first_is_asked_for_and_later_ones_ever_less_often
     asked = []
     for page in range(1, 100):
         rule.doubt(page, evidence())
-        asked += [page] if rule.asks_again(page) else []
-        assert not rule.asks_again(page)
+        asked += [page] if rule.questions.asks_again(page) else []
+        assert not rule.questions.asks_again(page)
     assert asked == [1, 8, 64]
 
 

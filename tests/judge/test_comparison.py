@@ -44,8 +44,9 @@ class Known:
         return self.few
 
 
-def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noqa: B008
-    context = Context(knowledge=Known(excluded, few=few), **settings)
+def decided(ours, theirs, excluded=Excluded(), *, few=False, prefers=False, **settings):  # noqa: B008
+    known, parameters = Known(excluded, few=few), Parameters(**settings)
+    context = Context(knowledge=known, parameters=parameters, prefers_canonical=prefers)
     known = context.knowledge.exclude(ours.known)
     comparison = Comparison(ours, AtHand(ours.known, known, ours.text, SIZES, context))
     return comparison.decide(Candidate(theirs.id, 0, theirs.evidence))
@@ -340,8 +341,8 @@ def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_f
     copy = page(WHOLE, "http://a.example/print/1", f"One</title>{link}<title>")
     original = page(WHOLE)
     assert decided(original, copy).is_same
-    assert decided(original, copy, prefers_canonical=True).rule is Refusal.CANONICAL
-    assert decided(copy, original, prefers_canonical=True).is_same
+    assert decided(original, copy, prefers=True).rule is Refusal.CANONICAL
+    assert decided(copy, original, prefers=True).is_same
 
 
 def test_without_evidence_the_distance_decides():

@@ -236,8 +236,8 @@ def test_a_canonical_that_pages_under_different_titles_name_is_no_longer_believe
     for number in range(3):
         page = evidence(path=7, has_canonical=True, title=number, segments=frozenset({number}))
         assert rule(site, "titles").exclude(page).canonicals == (number > 1)
-        site.learn(chain(DOCS), page, None)
-        same.learn(chain(DOCS), page._replace(title=1, path=number % 2), None)
+        site.learn(chain(DOCS), page, text(number))
+        same.learn(chain(DOCS), page._replace(title=1, path=number % 2), text(number))
     assert not rule(same, "titles").exclude(evidence()).canonicals
     resumed, other = Site("you"), Site("you")
     assert resumed.restore(site.dump(complete=True))

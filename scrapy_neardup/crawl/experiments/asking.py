@@ -80,37 +80,35 @@ class Experiments:
         given = settings.parameters
         if given.min_resemblance and {"changing", "records"}.intersection(given.learn):
             self._parts.append(refetches)  # else second responses show nothing
-        self.urls: UrlClaims | None = None
+        self._urls: UrlClaims | None = None
         self.links: Links | None = None
         if settings.probe:
             from scrapy_neardup.crawl.experiments.probe import Probe  # noqa: PLC0415
 
             self._parts.append(Probe(crawler, own, reporter, reader=reader, detector=detector))
-        self.claims: Skipping | None = None
+        self.skipping: Skipping | None = None
         """The claims about URLs, if they withhold requests."""
-        withholds, is_resumed = settings.withholds, self._file is not None and self._file.exists()
-        if withholds or (settings.urls != "off" and is_resumed):  # it may have withheld requests
+        if settings.withholds:
             from scrapy_neardup.crawl.experiments.skipping import Skipping  # noqa: PLC0415
 
-            claims = Skipping(
+            self._urls = self.skipping = Skipping(
                 crawler, settings, store, reporter, detector,
                 own=own, refetches=refetches, reader=reader, callbacks=callbacks,
             )  # fmt: skip
-            self.urls, self.claims = claims, claims if withholds else None
         elif settings.urls != "off":
             from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims  # noqa: PLC0415
 
-            self.urls = UrlClaims(crawler, settings, store, reporter, detector)
-        if self.urls is not None:
-            self._parts.append(self.urls)
+            self._urls = UrlClaims(crawler, settings, store, reporter, detector)
+        if self._urls is not None:
+            self._parts.append(self._urls)
         asks = settings.links == "check" and settings.experiments
         if asks:
             from scrapy_neardup.crawl.experiments.links import Links  # noqa: PLC0415
 
-            self.links = Links(crawler, reporter, own, self.urls, callbacks)
+            self.links = Links(crawler, reporter, own, self._urls, callbacks)
             self._parts.append(self.links)
         self._dropped_action = DROP if asks or settings.links == "withhold" else DROP_ITEMS
-        both = {"urls": self.urls, "links": self.links}  # links use what claims know
+        both = {"urls": self._urls, "links": self.links}  # links use what claims know
         self._kept = {name: part for name, part in both.items() if part is not None}
         """The experiments that withhold requests, and whose state a resumed crawl needs."""
         self._unused: dict[str, Any] = {}
@@ -150,8 +148,8 @@ class Experiments:
 
     def withdrawn(self, request: Request | None) -> None:
         """Note that the callback of a page failed, or requests it again."""
-        if self.urls is not None and request is not None:
-            self.urls.withdrawn(request)
+        if self._urls is not None and request is not None:
+            self._urls.withdrawn(request)
 
     def _idle(self) -> None:
         """Make the requests that are needed before the crawl ends."""

@@ -346,9 +346,8 @@ class Links(Withholding[tuple[Key, str]]):
 
     async def close(self) -> None:
         """Report the withheld requests."""
-        if self._withheld.forgotten:
-            self._reporter.count("links/forgotten", self._withheld.forgotten)
-            self._warn(self._reporter, "links of dropped pages were forgotten, and weren't tested")
+        forgotten = "links of dropped pages were forgotten, and weren't tested"
+        self._tell_forgotten(self._reporter, "links/forgotten", forgotten)
         unasked, unmet = Counter[Key](), Counter[Key]()
         for url, (_, (key, page), _) in self._withheld.items():
             unasked[key] += page == _LATER

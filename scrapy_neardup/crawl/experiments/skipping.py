@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from http import HTTPStatus
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -30,10 +31,11 @@ from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.crawl.actions import KEEP_CALLBACK
 from scrapy_neardup.crawl.experiments import reports
-from scrapy_neardup.crawl.experiments.control import Control
+from scrapy_neardup.crawl.experiments.ownrequests import again
 from scrapy_neardup.crawl.experiments.refetch import First
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, ShownAnyway, UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import carries_item, draw, spread, url_of
+from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.verdict import NEW, Page, Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.crawlsettings import CrawlSettings
     from scrapy_neardup.crawl.experiments.ownrequests import OwnRequests
     from scrapy_neardup.crawl.experiments.refetch import Refetches
-    from scrapy_neardup.crawl.pagestate import Visit
     from scrapy_neardup.crawl.reading import Reader
     from scrapy_neardup.crawl.reporting import Reporter
     from scrapy_neardup.judge.detector import Detector
@@ -87,7 +88,7 @@ class Skipping(UrlClaims):
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
         self._callbacks = callbacks
-        self._control = Control(own, refetches, reader, detector)
+        self._own, self._refetches, self._reader = own, refetches, reader
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
         self._second: set[str] = set()
@@ -161,9 +162,35 @@ class Skipping(UrlClaims):
             for known, content in host.contradicted(parts, judged.content):
                 url = self._originals.get(content) if known is None else known.url
                 if url is not None:
-                    is_shown = await self._control.shows(First(*source, page), url)
+                    is_shown = await self._shows(First(*source, page), url)
                     return None if is_shown is False else ShownAnyway(content, is_shown is True)
         return None
+
+    async def _shows(self, first: First, url: str) -> bool | None:
+        """Whether `url` now shows the page that another request has found; None if uncertain.
+
+        A new page may be the known page a moment later, with another clock or another front page.
+        Or the known page was dropped, and the new one repeats it, but not the original that is
+        stored. So the new page's request is made again, which shows what changes by itself. Then
+        the two pages are compared as they are now.
+
+        It takes two requests, even if the budget is spent: otherwise all requests that the claim
+        has withheld would be made. With a budget of 0 it takes none, and the answer is no.
+        """
+        shown: list[bool | None] = [False]
+
+        async def compare(response: Response) -> None:
+            if response.status == HTTPStatus.OK:
+                other = self._reader.page(Visit(first.page.id), control, response)
+                shown.append(self._detector.repeats(first.page, other))
+
+        if self._own.spend("claims", 2):
+            await self._own.ask(again(first.request), partial(self._refetches.learn, first))
+            control = again(first.request).replace(url=url)
+            control.meta["dont_merge_cookies"] = True  # cookies may change the page
+            control.headers.pop("Cookie", None)
+            await self._own.ask(control, compare)
+        return shown[-1]
 
     def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:
         return self._make([
@@ -186,12 +213,11 @@ class Skipping(UrlClaims):
         return self._hosts.get(name) or Host()
 
     def idle(self) -> bool:
-        """See `UrlClaims.idle`.
+        """Make the requests that are needed before the crawl ends; return whether there are any.
 
         If one of these contradicts a claim, more are made. In the end each claim in force has been
         tested by `ENOUGH` requests, or nothing is withheld under it any more.
         """
-        super().idle()
         return self._make(self._unchecked()) > 0
 
     def _unchecked(self) -> Iterable[str]:

@@ -125,18 +125,11 @@ class UrlClaims(Withholding[Known]):
                 self._reporter.failed(judged.parts.url, error)
 
     async def _learn_from(self, judged: Judged) -> None:
-        name = judged.parts.host
-        if (host := self._hosts.get(name)) is None:
-            await self._exchange(name, host := self._hosts.met(name))
-        if self._take_in(judged, await self._shown_anyway(host, judged)):
-            await self._exchange(name, host)
-
-    def _take_in(self, judged: Judged, shown: ShownAnyway | None) -> bool:
-        """Learn from a page; return whether it is time to exchange the knowledge about its host.
-
-        For `shown` see `_shown_anyway`.
-        """
+        """Learn from a page; exchange the knowledge about its host if it is time."""
         parts, page, verdict, _ = judged
+        if (host := self._hosts.get(parts.host)) is None:
+            await self._exchange(parts.host, host := self._hosts.met(parts.host))
+        shown = await self._shown_anyway(host, judged)
         host = self._hosts.met(parts.host)
         match, is_new = verdict.match, verdict.decision is Decision.NEW
         same = match.url if match is not None and match.url else ""
@@ -160,7 +153,8 @@ class UrlClaims(Withholding[Known]):
                 for key in keys:
                     host.claims[key].covered += 1
         self._tell(parts.host, changes)
-        return bool(changes) or not host.pages % _EXCHANGED
+        if changes or not host.pages % _EXCHANGED:
+            await self._exchange(parts.host, host)
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:  # noqa: ARG002
         """Return the known content that a new page may show, or None."""
@@ -168,7 +162,7 @@ class UrlClaims(Withholding[Known]):
 
     def is_known(self, url: str) -> bool:
         """Whether claims in force, which are tested, say that the page of a URL is known."""
-        if not self._settings.withholds:  # links that aren't followed are no tests
+        if self._settings.urls != "skip":  # links that aren't followed are no tests
             return False
         parts, host = self._at(url)
         # The content of a page of a pattern is known, but not its links.
@@ -212,17 +206,11 @@ class UrlClaims(Withholding[Known]):
         return 0
 
     def idle(self) -> bool:
-        """Learn from the last pages, and make the requests that are needed before the crawl ends.
+        """Make the requests that are needed before the crawl ends; return whether there are any.
 
-        Return whether there are any.
+        If claims no longer withhold requests, these are all that an earlier run has withheld.
         """
-        pages, self._lessons = self._lessons, []
-        for judged in pages:
-            try:
-                self._take_in(judged, judged.shown)
-            except Exception as error:  # noqa: BLE001  (the crawl goes on)
-                self._reporter.failed(judged.parts.url, error)
-        return False
+        return self._withheld.make([*self._withheld]) > 0
 
     # Pauses, and other crawlers
 
@@ -230,9 +218,8 @@ class UrlClaims(Withholding[Known]):
         """Report the claims, and post them for other crawlers."""
         await self._learn()
         reports.sum_up(self._reporter, self._settings, self._hosts)
-        if self._withheld.forgotten:
-            self._reporter.count("urls/forgotten", self._withheld.forgotten)
-            self._warn(self._reporter, "requests were forgotten, and aren't made if a claim ends")
+        forgotten = "requests were forgotten, and aren't made if a claim ends"
+        self._tell_forgotten(self._reporter, "urls/forgotten", forgotten)
         for name, host in list(self._hosts.items()):
             with suppress(StoreError):
                 await self._store.exchange(f"{TOPIC} {name}", self._member, host.claims.dump())

@@ -126,14 +126,12 @@ class Withholding(Generic[Why]):
             return len(set(map(fingerprinter.fingerprint, plain))) == 1
         return False
 
-    def _warn(self, reporter: Reporter, what: str) -> None:
-        """Warn that withheld requests were forgotten."""
-        reporter.log.warning(
-            "%d withheld %s: only the last %d are remembered",
-            self._withheld.forgotten,
-            what,
-            MAX_WITHHELD,
-        )
+    def _tell_forgotten(self, reporter: Reporter, stat: str, what: str) -> None:
+        """Count the withheld requests that were forgotten, and warn of them."""
+        if number := self._withheld.forgotten:
+            reporter.count(stat, number)
+            warning = "%d withheld %s: only the last %d are remembered"
+            reporter.log.warning(warning, number, what, MAX_WITHHELD)
 
     @property
     def state(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.tables.ranges import ranges
-from scrapy_neardup.verdict import Verdict
+from scrapy_neardup.verdict import Page, Verdict
 
 LEAST = 0.1
 """Default minimum resemblance."""
@@ -132,14 +132,13 @@ class PackedQueries:
         asked, *others = (analyse(page, each) for each in self._analysers)
         if isinstance(asked, Verdict):
             raise InputError(f"{page.page}: can't be searched for: {asked.reason}")
-        assert isinstance(asked, AnalysedPage)  # noqa: S101  (for the type checker)
         index = self._index
         # A few of a million copies of a page are enough.
         most = top if min_resemblance is None else max(top, _COMPARED)
         rows = {
             row: distance
             for each in (*others, asked)
-            if isinstance(each, AnalysedPage)
+            if isinstance(each, Page)
             for distance, _, equal in index.near(each.fingerprint, max_distance)
             for row in equal[:most]
         }
@@ -147,7 +146,7 @@ class PackedQueries:
         if min_resemblance is None:
             near = sorted((distance, row) for row, distance in rows.items())[:top]
             return [(index.rows.name(row), distance, None) for distance, row in near]
-        if records is None or not self._sizes[0]:
+        if records is None or not self._sizes[0] or not isinstance(asked, AnalysedPage):
             raise StoreMismatchError("the packed file has no sketches: search by distance alone")
         found = []
         for column, feature in zip(records.postings, asked.features, strict=False):
