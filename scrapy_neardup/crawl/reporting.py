@@ -230,7 +230,8 @@ class Reporter:
         links = None
         if visit.action in {DROP, FLAG}:
             # Links that no remembered dropped page had.
-            fresh = set(map(hash, visit.links(response.url))) - self._links.keys()
+            links_of_page = map(hash, visit.links(response.url))
+            fresh = [link for link in links_of_page if link not in self._links]
             self._links.update(dict.fromkeys(fresh))
             links = len(fresh)
             self.count("links/withheld", links)

@@ -77,6 +77,8 @@ class Site:
         self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules
         self.nbytes = 0
         """Memory in bytes, rounded up, when it was measured last."""
+        self.uses = self.due = 0
+        """Number of times that `Sites.get` has returned it, and that at which it is measured."""
         self.reported: set[str] = set()
         """Names of the rules that the log has mentioned."""
         self._taught: BoundedDict[int, None] = BoundedDict(_MAX_PAGES)
@@ -98,9 +100,13 @@ class Site:
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
     def shrink(self, most: int) -> None:
-        """Forget folders until each table has at most `most` bytes, and note the total size."""
+        """Forget folders until each table has at most `most` bytes, and note the total size.
+
+        A microsecond for each entry, so it is `due` again after one use for four entries.
+        """
         entries = ENTRY_BYTES * len(self._taught) + len(self.name)
         self.nbytes = entries + sum([table.shrink(most) for table in self._tables])
+        self.due = self.uses + sum([len(table.own) for table in self._tables]) // 4
 
     def dump(self, *, complete: bool = False) -> bytes:
         """Return the knowledge that other crawlers need, or all of it, for the next run."""
@@ -182,6 +188,7 @@ class Sites:
         if (site := self._sites.get(host)) is None:
             return None
         self._sites.move_to_end(host)
+        site.uses += 1
         self._pages += 1
         if not self._pages % _MEASURED:
             self._forget()
@@ -230,9 +237,10 @@ class Sites:
         return site is None or site.folders.has_few_pages(evidence.host)
 
     def _forget(self) -> None:
-        """Forget sites above the limits, except for the last one. O(sites, folders changed)."""
-        for host in self._changed & self._sites.keys():
-            self._sites[host].shrink(int(_SITE_SHARE * _HELD))
+        """Forget sites above the limits, except for the last one. O(sites + measured entries)."""
+        for site in [self._sites[host] for host in self._changed & self._sites.keys()]:
+            if site.uses >= site.due:
+                site.shrink(int(_SITE_SHARE * _HELD))
         self._changed.clear()
         held = sum([site.nbytes for site in self._sites.values()])
         while held > _HELD and len(self._sites) > 1:

@@ -22,6 +22,7 @@ from scrapy_neardup.crawl import pagestate
 from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.reporting import SLOW_SECONDS, Reporter
+from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 NEW = Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1)
@@ -46,6 +47,23 @@ def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog
     [message] = caplog.messages
     assert message.startswith("http://h/1 (500 bytes) took 2.5 s to read")
     assert "NEARDUP_DENY" in message
+
+
+def test_the_links_of_all_dropped_pages_are_counted_without_reading_them_again(reporter):
+    class Remembered(type(reporter._links)):
+        def __iter__(self):
+            raise AssertionError("it takes milliseconds")
+
+        keys = __iter__
+
+    reporter._links = Remembered(5)
+    duplicate = Verdict(decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=1)
+    for number in range(3):
+        links = {f"http://h/{link}" for link in range(number, number + 3)}
+        visit = pagestate.Visit(verdict=duplicate, action=DROP, _links=links)
+        reporter.page(HtmlResponse("http://h/"), visit)
+    assert reporter._crawler.stats.get_value("neardup/links/withheld") == 5
+    assert not reporter._crawler.stats.get_value("neardup/report/errors")
 
 
 def test_an_error_of_a_report_is_counted_and_logged_and_the_page_goes_on(

@@ -311,6 +311,22 @@ def test_sites_used_longest_ago_are_forgotten_when_memory_is_measured(monkeypatc
     assert [site.name for site in sites.forgotten] == ["//1.example"]
 
 
+def test_a_site_with_much_knowledge_is_measured_seldom(monkeypatch):
+    entries, shrink = [], Site.shrink
+
+    def measured(site, most):
+        entries.append(len(site.folders.own))
+        shrink(site, most)
+
+    monkeypatch.setattr(Site, "shrink", measured)
+    sites, uses = Sites(), 32 * _MEASURED
+    sites.add(0, "//0.example")
+    for folder in range(uses):
+        sites.get(0).folders.used(folder)
+    assert entries[0] == _MEASURED - 1
+    assert sum(entries) < 5 * uses
+
+
 @pytest.mark.parametrize(("heading", "name"), [("0", "0"), ("Other", "0"), ("0", "other")])
 def test_a_page_in_another_template_is_found_by_what_counts_of_it(heading, name):
     """Its boilerplate is longer than its content, and is known; or it has name and title."""
