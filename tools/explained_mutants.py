@@ -80,9 +80,7 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             """if body[:3] not in {b"<!", b"<h"}: # how almost all pages begin""",
         ): "this only saves time"
     },
-    "stores/redis/redis_admin.py": {
-        ("seen = 0", "seen = 1"): "memory is estimated"
-    },
+    "stores/redis/redis_admin.py": {("seen = 0", "seen = 1"): "memory is estimated"},
     "stores/redis/calls.py": {
         ("self._send_waiting(server)", "pass"): "a timer sends them a moment later"
     },

@@ -41,10 +41,8 @@ MIN_TEXT: Final = 10
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count below which pages with different media are different."""
 FAR: Final = 24
-"""Hamming distance of texts that hardly resemble each other: J = .24, if nothing is left out."""
-MAX_FAR: Final = 4
-"""Maximum number of candidates beyond `FAR` that a page is compared with. Pages of one path, such
-as ``/item.php?id=``, are candidates of each other whatever they say."""
+"""Hamming distance above which pages of one path that have other titles aren't compared. All pages
+of ``/item.php?id=`` are candidates of each other. Whole texts at 24 bits have J = .24."""
 
 _LEFT: Final = 0.5
 """Estimated number of differing shingles below which nothing differs."""
@@ -77,7 +75,7 @@ class Refusal(StrEnum):
 
 
 _CHANGED: Final = Decided(is_same=False, rule=Refusal.CHANGED)
-_TOO_FAR: Final = Decided(is_same=False, rule=Refusal.UNLIKE)
+_FAR_APART: Final = Decided(is_same=False, rule=Refusal.UNLIKE)
 
 
 class Comparison:
@@ -91,7 +89,7 @@ class Comparison:
     def __init__(self, page: Page, at_hand: AtHand | None, *, renews: bool = False) -> None:
         self.asked: dict[int, tuple[Candidate, Decided]] = {}
         """Page id -> a candidate so far, with its decision."""
-        self._page, self._at_hand, self._far = page, at_hand, 0
+        self._page, self._at_hand = page, at_hand
         self._renews, self._is_changed = renews, False
 
     def decide(self, candidate: Candidate) -> Decided:
@@ -99,10 +97,6 @@ class Comparison:
         is_own = self._renews and candidate.page_id == self._page.id
         if self._is_changed and not is_own:
             return _CHANGED
-        if candidate.distance > FAR and candidate.page_id != self._page.id and self._at_hand:
-            self._far += 1
-            if self._far > MAX_FAR:
-                return _TOO_FAR
         decided = self._decided(candidate)
         self.asked[candidate.page_id] = candidate, decided
         if is_own and decided.is_same and self.differs(candidate):
@@ -119,6 +113,9 @@ class Comparison:
             return Decided(is_same=False, rule=Refusal.OTHER_KIND)
         ours, of_theirs = at_hand.evidence, at_hand.excluded
         theirs = Evidence.unpack(candidate.evidence, at_hand.sizes)
+        has_one_path = ours.path == theirs.path
+        if candidate.distance > FAR and has_one_path and ours.title != theirs.title:
+            return _FAR_APART
         if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
             theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()
         ):  # fmt: skip

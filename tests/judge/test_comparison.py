@@ -7,7 +7,7 @@ import pytest
 from judging import prose, sketch_of
 
 from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.comparison import FAR, MAX_FAR, Comparison, Refusal, Rule, deciding
+from scrapy_neardup.judge.comparison import FAR, Comparison, Refusal, Rule, deciding
 from scrapy_neardup.judge.evidence import bits_of
 from scrapy_neardup.judge.knowledge import Excluded
 from scrapy_neardup.judge.pair import AtHand, Pair
@@ -56,18 +56,16 @@ def at(path):
     return f"http://a.example/{path}"
 
 
-def test_a_page_is_compared_with_few_candidates_that_are_far_away():
-    ours, same = page(WHOLE, at("i?id=1")), page(WHOLE, at("i?id=2"))
-    known = AtHand(ours.known, Excluded(), ours.text, SIZES, Context(knowledge=Known()))
-    comparison = Comparison(ours, known)
-    other = page(text((9, 99))).evidence
-    for number in range(MAX_FAR):
-        assert not comparison.decide(Candidate(number, FAR + 1, other)).is_same
-    assert comparison.decide(Candidate(same.id, FAR, same.evidence)).is_same
-    assert comparison.decide(Candidate(ours.id, FAR + 1, ours.evidence)).is_same  # its own entry
-    assert comparison.decide(Candidate(8, FAR + 1, same.evidence)).rule is Refusal.UNLIKE
-    assert comparison.stands(same.id)
-    assert comparison.asked.keys() == {*range(MAX_FAR), same.id, ours.id}
+@pytest.mark.parametrize(("path", "title", "is_same"), [
+    ("i?id=2", "One 2 of two", False), ("i?id=2", "One", True), ("j", "One 2 of two", True),
+])  # fmt: skip
+def test_pages_of_one_path_that_are_far_apart_are_not_compared(path, title, is_same):
+    ours, theirs = page(WHOLE, at("i?id=1")), page(WHOLE, at(path), title)
+    titles = Excluded(segments=ours.known.segments | theirs.known.segments)
+    context = Context(knowledge=Known(titles))
+    comparison = Comparison(ours, AtHand(ours.known, titles, ours.text, SIZES, context))
+    assert comparison.decide(Candidate(theirs.id, FAR, theirs.evidence)).is_same
+    assert comparison.decide(Candidate(theirs.id, FAR + 1, theirs.evidence)).is_same == is_same
 
 
 def text(*parts):
