@@ -9,7 +9,7 @@ from judging import prose, sketch_of
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import FAR, Comparison, Refusal, Rule, deciding
 from scrapy_neardup.judge.evidence import bits_of
-from scrapy_neardup.judge.knowledge import Excluded
+from scrapy_neardup.judge.knowledge import NOTHING, Excluded
 from scrapy_neardup.judge.pair import AtHand, Pair
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sites import Context
@@ -31,7 +31,7 @@ class Known:
 
     version = 0
 
-    def __init__(self, excluded=Excluded(), *, few=False):  # noqa: B008  (it never changes)
+    def __init__(self, excluded=NOTHING, *, few=False):
         self.excluded, self.few = excluded, few
 
     def exclude(self, evidence):
@@ -44,28 +44,16 @@ class Known:
         return self.few
 
 
-def decided(ours, theirs, excluded=Excluded(), *, few=False, prefers=False, **settings):  # noqa: B008
+def decided(ours, theirs, excluded=NOTHING, *, few=False, prefers=False, distance=0, **settings):
     known, parameters = Known(excluded, few=few), Parameters(**settings)
     context = Context(knowledge=known, parameters=parameters, prefers_canonical=prefers)
     known = context.knowledge.exclude(ours.known)
     comparison = Comparison(ours, AtHand(ours.known, known, ours.text, SIZES, context))
-    return comparison.decide(Candidate(theirs.id, 0, theirs.evidence))
+    return comparison.decide(Candidate(theirs.id, distance, theirs.evidence))
 
 
 def at(path):
     return f"http://a.example/{path}"
-
-
-@pytest.mark.parametrize(("path", "title", "is_same"), [
-    ("i?id=2", "One 2 of two", False), ("i?id=2", "One", True), ("j", "One 2 of two", True),
-])  # fmt: skip
-def test_pages_of_one_path_that_are_far_apart_are_not_compared(path, title, is_same):
-    ours, theirs = page(WHOLE, at("i?id=1")), page(WHOLE, at(path), title)
-    titles = Excluded(segments=ours.known.segments | theirs.known.segments)
-    context = Context(knowledge=Known(titles))
-    comparison = Comparison(ours, AtHand(ours.known, titles, ours.text, SIZES, context))
-    assert comparison.decide(Candidate(theirs.id, FAR, theirs.evidence)).is_same
-    assert comparison.decide(Candidate(theirs.id, FAR + 1, theirs.evidence)).is_same == is_same
 
 
 def text(*parts):
@@ -103,6 +91,17 @@ def test_what_is_needed_follows_the_setting():
     assert needed == pytest.approx([0.9, 0.95, 0.99])
     met = page(MUCH_LESS, "http://a.example/d/1?sid=31415926535897932384")
     assert decided(met, other, min_resemblance=0.8).needed == 0.8
+
+
+def test_pages_of_one_path_with_other_titles_are_not_compared_if_they_are_far_apart():
+    addresses = [("i?id=1", "One"), ("i?id=2", "Two"), ("i?id=2", "One"), ("j", "Two")]
+    ours, *others = [page(WHOLE, at(path), title) for path, title in addresses]
+    titles = Excluded(segments=ours.known.segments | others[0].known.segments)
+    near, far = (
+        [decided(ours, each, titles, distance=distance).is_same for each in others]
+        for distance in (FAR, FAR + 1)
+    )
+    assert (near, far) == ([True] * 3, [False, True, True])
 
 
 def test_rows_may_stand_in_any_order():
