@@ -41,8 +41,8 @@ MIN_TEXT: Final = 10
 MIN_BESIDE_MEDIA: Final = 60
 """Number of shingles that count below which pages with different media are different."""
 FAR: Final = 24
-"""Hamming distance above which pages of one path that have other titles aren't compared. All pages
-of ``/item.php?id=`` are candidates of each other. Whole texts at 24 bits have J = .24."""
+"""Hamming distance above which pages of one path aren't compared if their titles share nothing.
+Pages of ``/item.php?id=`` are candidates of each other. Whole texts at 24 bits have J = .24."""
 
 _LEFT: Final = 0.5
 """Estimated number of differing shingles below which nothing differs."""
@@ -113,8 +113,9 @@ class Comparison:
             return Decided(is_same=False, rule=Refusal.OTHER_KIND)
         ours, of_theirs = at_hand.evidence, at_hand.excluded
         theirs = Evidence.unpack(candidate.evidence, at_hand.sizes)
-        has_one_path = ours.path == theirs.path
-        if candidate.distance > FAR and has_one_path and ours.title != theirs.title:
+        in_titles = (ours.segments & theirs.segments) - of_theirs.segments
+        may_be_other = ours.path == theirs.path and ours.title != theirs.title and not in_titles
+        if may_be_other and candidate.distance > FAR:
             return _FAR_APART
         if (ours.host, ours.folder, ours.segments, ours.paths.keys()) != (
             theirs.host, theirs.folder, theirs.segments, theirs.paths.keys()

@@ -93,15 +93,16 @@ def test_what_is_needed_follows_the_setting():
     assert decided(met, other, min_resemblance=0.8).needed == 0.8
 
 
-def test_pages_of_one_path_with_other_titles_are_not_compared_if_they_are_far_apart():
-    addresses = [("i?id=1", "One"), ("i?id=2", "Two"), ("i?id=2", "One"), ("j", "Two")]
-    ours, *others = [page(WHOLE, at(path), title) for path, title in addresses]
-    titles = Excluded(segments=ours.known.segments | others[0].known.segments)
+def test_pages_of_one_path_whose_titles_share_nothing_are_not_compared_if_they_are_far_apart():
+    pages = [("i?id=2", "Two"), ("i?id=2", "One (print)"), ("i?id=2", "One"), ("j", "Two")]
+    ours, *others = [page(WHOLE, at(path), title) for path, title in [("i?id=1", "One"), *pages]]
     near, far = (
-        [decided(ours, each, titles, distance=distance).is_same for each in others]
+        [decided(ours, each, distance=distance).is_same for each in others]
         for distance in (FAR, FAR + 1)
     )
-    assert (near, far) == ([True] * 3, [False, True, True])
+    assert (near, far) == ([True, True, True, True], [False, True, True, True])
+    site = Excluded(segments=ours.known.segments)
+    assert not decided(ours, others[1], site, distance=FAR + 1).is_same
 
 
 def test_rows_may_stand_in_any_order():
