@@ -114,13 +114,15 @@ def _is_empty_month(content: Content, address: Sequence[int]) -> bool:
     if not (years and months) or content.linked_days or len(content.text) > _MAX_CHARACTERS:
         return False
     words = " ".join((content.title, *content.headings, content.text))
+    lengths = {monthrange(year, month)[1] for year in years for month in months}
+    if len(_NUMBER.findall(words)) < min(lengths):  # as on most pages
+        return False
     known = {number + step for number in address for step in (-1, 0, 1)}
     others = [
         row
         for are_numbers, tokens in groupby(_TOKEN.findall(words), str.isdecimal)
         if are_numbers and not known.issuperset(row := [int(token) for token in tokens])
     ]
-    lengths = {monthrange(year, month)[1] for year in years for month in months}
     return len(others) == 1 and any(_are_days(others[0], length, known) for length in lengths)
 
 
