@@ -124,7 +124,7 @@ class Address(NamedTuple):
         try:
             parts = urlsplit(url or "")
         except ValueError:
-            return cls(*NOWHERE)
+            return cls(*_NOWHERE)
         server = f"//{name}" if (name := _site(parts.scheme, parts.netloc, "server")) else ""
         path = parts.path[:MAX_ADDRESS]
         last = _INDEX.sub("", path).rstrip("/").rpartition("/")[2] or server
@@ -142,8 +142,8 @@ class Address(NamedTuple):
         )
 
 
-NOWHERE = Address("", (0,), 0, 0, 0, 0)
-"""The parts of a URL that can't be parsed, or that nobody needs."""
+_NOWHERE = Address("", (0,), 0, 0, 0, 0)
+"""The parts of a URL that can't be parsed."""
 
 
 _SEMICOLONS = re.compile(r"[^&;=]+=[^&;]*(?:;[^&;=]+=[^&;]*)+")

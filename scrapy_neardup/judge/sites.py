@@ -102,7 +102,7 @@ class Site:
     def shrink(self, most: int) -> None:
         """Forget folders until each table has at most `most` bytes, and note the total size.
 
-        A microsecond for each entry, so it is `due` again after one use for four entries.
+        Each entry takes a microsecond, so it is `due` again after a quarter as many uses.
         """
         entries = ENTRY_BYTES * len(self._taught) + len(self.name)
         self.nbytes = entries + sum([table.shrink(most) for table in self._tables])

@@ -7,14 +7,14 @@ import pytest
 from judging import prose, sketch_of
 
 from scrapy_neardup.judge.analysis import Analyser
-from scrapy_neardup.judge.comparison import FAR, Comparison, Refusal, Rule, deciding
+from scrapy_neardup.judge.comparison import FAR, Comparison, Refusal, Rule
 from scrapy_neardup.judge.evidence import bits_of
 from scrapy_neardup.judge.knowledge import NOTHING, Excluded
 from scrapy_neardup.judge.pair import AtHand, Pair
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.sites import Context
 from scrapy_neardup.text import parse_html
-from scrapy_neardup.verdict import Candidate, Page
+from scrapy_neardup.verdict import Candidate
 
 BEST = Parameters()
 SIZES = BEST.matching.sketch
@@ -96,10 +96,7 @@ def test_what_is_needed_follows_the_setting():
 def test_pages_of_one_path_whose_titles_share_nothing_are_not_compared_if_they_are_far_apart():
     pages = [("i?id=2", "Two"), ("i?id=2", "One (print)"), ("i?id=2", "One"), ("j", "Two")]
     ours, *others = [page(WHOLE, at(path), title) for path, title in [("i?id=1", "One"), *pages]]
-    near, far = (
-        [decided(ours, each, distance=distance).is_same for each in others]
-        for distance in (FAR, FAR + 1)
-    )
+    near, far = ([decided(ours, p, distance=d).is_same for p in others] for d in (FAR, FAR + 1))
     assert (near, far) == ([True, True, True, True], [False, True, True, True])
     site = Excluded(segments=ours.known.segments)
     assert not decided(ours, others[1], site, distance=FAR + 1).is_same
@@ -341,11 +338,6 @@ def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_f
     assert decided(original, copy).is_same
     assert decided(original, copy, prefers=True).rule is Refusal.CANONICAL
     assert decided(copy, original, prefers=True).is_same
-
-
-def test_without_evidence_the_distance_decides():
-    made = deciding(Page(id=1, fingerprint=2), BEST.matching)(Candidate(2, 3))
-    assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)
 
 
 LAMP, SOFA = ("<img src=1.jpg>", "Blue lamp"), ("<img src=2.jpg>", "Red sofa")

@@ -7,6 +7,7 @@ import pytest
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.judge.analysis import Analyser, page_id
+from scrapy_neardup.judge.comparison import Rule, deciding
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.evidence import MAX_LABELS, Evidence
 from scrapy_neardup.judge.parameters import Parameters
@@ -200,3 +201,8 @@ def test_pages_without_evidence_may_be_one_within_the_distance():
     assert [detector.repeats(first, other) for other in others] == [True, True, False]
     empty = Verdict(decision=Decision.UNJUDGED, reason=Reason.EMPTY, page_id=9)
     assert not detector.repeats(first, empty)
+
+
+def test_without_evidence_the_distance_decides():
+    made = deciding(Page(id=1, fingerprint=2), Parameters().matching)(Candidate(2, 3))
+    assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)
