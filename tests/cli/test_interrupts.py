@@ -127,7 +127,8 @@ def test_processes_are_deaf_from_their_start(tmp_path):
     """A terminal sends Ctrl-C to all; one that is still importing would print a traceback."""
     with running(STARTED, folder=tmp_path) as process:
         said, error = process.communicate(timeout=60)
-    assert (said.split(), error) == (["deaf"] * 2, "")  # the first line is read already
+    # The first line is read already. On a busy machine one process does both tasks.
+    assert ({*said.split()}, error) == ({"deaf"}, "")
 
 
 TUNING = """
