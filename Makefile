@@ -8,7 +8,8 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches index redis_store joins \
-	feature_clusters batch packed worlds hazards kinds report)
+	feature_clusters batch packed worlds hazards kinds report \
+	broad)
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000

@@ -19,6 +19,7 @@ NEEDED = {
 PRINTED = {
     "ablation": r"(?m)^other media \(4\) +1\.000",
     "batch": r"(?m)^ +400,000 +numpy .* 1\.000 +0 ",
+    "broad": r"(?m)^query +with +\d",
     "cost": r"the page again",
     "crawl": r"best memory: +median ",
     "dedupe": r"copy 1\.0000",
