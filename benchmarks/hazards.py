@@ -89,7 +89,7 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
             judged = Visit(verdict=verdict, action=DROP, content=content)
             difference = warnings.page(page.url, judged)
             if difference is not None:
-                named[verdict.match.page_id] = str(difference)
+                named[verdict.match.page_id] = difference
     return named
 
 

@@ -94,7 +94,7 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
         ("self._urls.pop(row, None)", "pass"): "the next entry of the row replaces it"
     },
     "stores/packed.py": {("elif limit > 0:", "elif limit >= 0:"): "0 has a branch of its own"},
-    "stores/embedded/entryindex.py": {
+    "stores/embedded/memorystore.py": {
         (
             "self._packed += [None] * (row + 1 - len(self._packed))",
             "self._packed += [None] * (row + 2 - len(self._packed))",

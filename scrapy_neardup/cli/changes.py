@@ -14,15 +14,8 @@ from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.files import check_rereadable, json_line
 from scrapy_neardup.offline.readers.tables import rows_of
-from scrapy_neardup.report.crawldiff import (
-    CHANGES,
-    UNCHANGED,
-    UNKNOWN,
-    PageText,
-    page_lines,
-    place,
-)
-from scrapy_neardup.report.crawldiff import changes as crawl_changes
+from scrapy_neardup.report import crawldiff
+from scrapy_neardup.report.crawldiff import UNKNOWN, PageText
 from scrapy_neardup.report.summary import unpacked
 
 
@@ -51,7 +44,7 @@ def changes(given: flags.Given) -> None:
     by_fingerprint = 0
     with output(given.path) as results:
         before, after = (_pages(path, changing, torn) for path in (given.old, given.new))
-        for each in crawl_changes(before, after):
+        for each in crawldiff.changes(before, after):
             counts[each.kind] += 1
             by_fingerprint += each.by_fingerprint
             if each.by_fingerprint and len(schemas) > 1:
@@ -60,12 +53,12 @@ def changes(given: flags.Given) -> None:
                     " be compared, because their keys or settings differ. Make both with one hash"
                     " key, or audits with texts"
                 )
-            if each.kind not in {UNCHANGED, UNKNOWN}:
+            if each.kind not in {crawldiff.UNCHANGED, UNKNOWN}:
                 row = {"page": each.page, "change": each.kind, **each.lines}
                 results.buffer.write(json_line(row))
     for path, number in torn.items():
         click.echo(f"{path}: left out lines that a crash cut short: {number}", err=True)
-    said = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGES)
+    said = ", ".join(f"{counts[kind]:,} {kind}" for kind in crawldiff.CHANGES)
     click.echo(f"Pages: {said}", err=True)
     if unknown := counts[UNKNOWN]:
         click.echo(f"{unknown:,} more weren't judged by one of the crawls", err=True)
@@ -106,5 +99,7 @@ def _pages(path: str, changing: Changing, torn: Counter[str]) -> Iterator[PageTe
         url, text, known = str(entry["page"]), entry.get("text"), None
         if isinstance(text, str):
             paths = unpacked(str(entry.get("paths", "")))
-            known = page_lines(unpacked(text), paths, changing.get(place(url), ()))
+            known = crawldiff.page_lines(
+                unpacked(text), paths, changing.get(crawldiff.place(url), ())
+            )
         yield PageText(url, entry.get("fingerprint"), known)

@@ -15,13 +15,7 @@ from scrapy_neardup.fingerprints.hashing import Hashes, Integers
 from scrapy_neardup.offline.clusters import canonical, cluster, cluster_names, members
 from scrapy_neardup.offline.execution import Workers, left_of, workers
 from scrapy_neardup.offline.files.sources import Name
-from scrapy_neardup.offline.jobs.joining import (
-    HashSets,
-    Pages,
-    Shingles,
-    feature_clusters,
-    join_sets,
-)
+from scrapy_neardup.offline.jobs import joining
 from scrapy_neardup.offline.jobs.pairjob import read_pairs
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.corpus import Corpus
@@ -116,8 +110,8 @@ def clusters(given: flags.Given) -> None:
             corpus = Corpus(given.inputs, flags.columns_of(given))
             line = Progress(given.progress, given.path)
             with workers(given.scheduler, given.jobs) as work:
-                pages = Pages(corpus, given.text, given.ignore, work)
-                shingles = Shingles(size=given.shingle_size, modulus=given.modulus)
+                pages = joining.Pages(corpus, given.text, given.ignore, work)
+                shingles = joining.Shingles(size=given.shingle_size, modulus=given.modulus)
                 labels = _clustered(line.reading(pages.read(shingles), corpus), given, work)
             names, tokens = pages.names, pages.tokens
         costs = {
@@ -135,9 +129,9 @@ def _clustered(read: Iterable[Hashes], given: flags.Given, work: Workers) -> Int
         kind = checked_filter(given.features)
         rows = (_features(page, kind) for page in read)
         memory = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
-        return feature_clusters(rows, kind.shared, memory=memory)
-    sets = HashSets(read)
-    pairs = join_sets(sets, given.threshold, memory=given.memory, work=work)
+        return joining.feature_clusters(rows, kind.shared, memory=memory)
+    sets = joining.HashSets(read)
+    pairs = joining.join_sets(sets, given.threshold, memory=given.memory, work=work)
     return cluster(pairs.i, pairs.j, len(sets.sizes))
 
 

@@ -16,12 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from scrapy_neardup import errors
-from scrapy_neardup.offline.readers.files import (
-    atomic_file,
-    required,
-    unicode_of,
-    using_temporary,
-)
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:
@@ -82,7 +77,7 @@ def output(path: str) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    with atomic_file(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+    with files.atomic_file(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
         yield text
 
 
@@ -117,7 +112,7 @@ class _ParquetRows:
     def __init__(self, path: str, spool: IO[bytes]) -> None:
         self._path, self._spool = path, spool
         what = "results in Parquet need the package pyarrow"
-        self._pyarrow = required(what, "pyarrow", "parquet", errors.OutputError)
+        self._pyarrow = files.required(what, "pyarrow", "parquet", errors.OutputError)
         self._waiting: list[Any] = []
         self._schema = self._pyarrow.schema([])
 
@@ -138,7 +133,7 @@ class _ParquetRows:
                     f"{self._path}: a column of Parquet has one type, of 64 bits at most"
                     f" ({error}); write JSON lines"
                 ) from error
-            with using_temporary(self._spool):
+            with files.using_temporary(self._spool):
                 pickle.dump(self._waiting, self._spool)
         self._waiting = []
 
@@ -158,9 +153,9 @@ class _ParquetRows:
 def _clean(value: Any) -> Any:
     """Return a value with valid Unicode, and without empty objects, which have no columns."""
     if isinstance(value, str):
-        return unicode_of(value)
+        return files.unicode_of(value)
     if isinstance(value, Mapping):
-        return {unicode_of(key): _clean(each) for key, each in value.items()} or None
+        return {files.unicode_of(key): _clean(each) for key, each in value.items()} or None
     return [*map(_clean, value)] if isinstance(value, list) else value
 
 

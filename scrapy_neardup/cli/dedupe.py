@@ -132,23 +132,22 @@ def dedupe(given: flags.Given) -> None:
       scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
-    trimming = _trim_options(given)
-    options = None if trimming else _options(given)
+    options = _trim_options(given) or _options(given)
     line = Progress(given.progress)
     summary: job.DedupeSummary | within.TrimSummary
     try:
         with workers(given.scheduler, given.jobs) as work:
-            run: dict[str, Any] = {
+            how: dict[str, Any] = {
                 "resume": given.resume,
                 "turn": _turn(given.shard, merge=given.merge),
                 "work": work,
                 "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
             }
-            if trimming:
-                summary = within.trim(given.inputs, given.output, trimming, **run)
+            if isinstance(options, TrimOptions):
+                summary = within.trim(given.inputs, given.output, options, **how)
             else:
-                run["existing"] = given.existing
-                summary = job.dedupe(given.inputs, given.output, options, **run)
+                how["existing"] = given.existing
+                summary = job.dedupe(given.inputs, given.output, options, **how)
     except PausedError as paused:  # a later call goes on with the job
         click.echo(json.dumps({"paused": str(paused)}))
         return
@@ -197,10 +196,9 @@ def _trim_options(given: flags.Given) -> TrimOptions | None:
 
 
 def _options(given: flags.Given) -> DedupeOptions:
-    columns = flags.columns_of(given)
     others = {each.name for each in fields(DedupeOptions)} - {"columns", "features"}
     return DedupeOptions(
-        columns=columns,
+        columns=flags.columns_of(given),
         features=checked_filter(given.features),
         **{name: getattr(given, name) for name in others},
     )

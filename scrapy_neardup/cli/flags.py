@@ -104,20 +104,19 @@ def threshold_option(help: str) -> Callable[[Verb], Verb]:  # noqa: A002  (click
     return click.option("--threshold", metavar="T", type=float, default=default, help=help)
 
 
-def _output(what: str = "") -> Callable[[Verb], Verb]:
-    return click.option(
-        "--output",
-        "path",
-        metavar="FILE",
-        default="-",
-        help=f"Output file, which appears when it is complete{what}.  [default: standard output]",
-        show_default=False,
-    )
+def file_option(help: str, **how: Any) -> Callable[[Verb], Verb]:  # noqa: A002  (click's name)
+    """Return the option of an output file; `how` are arguments of `click.option`."""
+    return click.option("--output", "path", metavar="FILE", help=help, **how)
 
 
-output_option = _output()
-rows_option = _output(': Parquet if it is named .parquet (extra "parquet"), else JSON lines')
-
+_COMPLETE = "Output file, which appears when it is complete"
+_STANDARD = "  [default: standard output]"
+output_option = file_option(f"{_COMPLETE}.{_STANDARD}", default="-", show_default=False)
+rows_option = file_option(
+    f'{_COMPLETE}: Parquet if it is named .parquet (extra "parquet"), else JSON lines.{_STANDARD}',
+    default="-",
+    show_default=False,
+)
 column_option = click.option(
     "--column",
     metavar="NAME",
@@ -179,8 +178,6 @@ settings_option = click.option(
     help="A setting, as in scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
 workers_options = together(
     number_option("--jobs", default=1, help="Number of processes."),
     click.option(
@@ -212,7 +209,12 @@ def setting_option(
         metavar = f"[{'|'.join(kind.choices)}|MODULE:FUNCTION]"
     if default is None and option.default is not None:
         default = kind.spelt(option.default)
-    sentence = catalogue.as_flags(help or option.help + _of_presets(option))
+    of_presets = "".join(
+        f" With {preset}: {kind.spelt(values[name])}."
+        for preset, values in catalogue.PRESETS.items()
+        if name in values
+    )
+    sentence = catalogue.as_flags(help or option.help + of_presets)
     # From click 8.3 on, an option whose default is None isn't missing.
     how: dict[str, Any] = {} if kind.is_list or required else {"default": default}
     return click.option(
@@ -246,15 +248,6 @@ def _type_of(option: Option) -> click.ParamType[Any] | Callable[[str], str]:
     if least is None and most is None:
         return str
     return (click.FloatRange if isinstance(option.default, float) else click.IntRange)(least, most)
-
-
-def _of_presets(option: Option) -> str:
-    """Return a sentence for each preset that has another default."""
-    return "".join(
-        f" With {preset}: {option.kind.spelt(values[option.name])}."
-        for preset, values in catalogue.PRESETS.items()
-        if option.name in values
-    )
 
 
 def is_given(name: str) -> bool:

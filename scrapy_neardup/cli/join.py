@@ -13,12 +13,7 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, rows_to
 from scrapy_neardup.fingerprints.units import Unit
 from scrapy_neardup.offline.execution import workers
-from scrapy_neardup.offline.jobs.joining import (
-    HashSets,
-    Pages,
-    Shingles,
-    join_sets,
-)
+from scrapy_neardup.offline.jobs import joining
 from scrapy_neardup.offline.joins import SimilarPairs
 from scrapy_neardup.offline.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.joins.reference import Filters
@@ -119,9 +114,9 @@ def join(given: flags.Given) -> None:
     columns = flags.columns_of(given)
     corpora = [Corpus(each, columns) for each in (given.inputs, given.existing) if each]
     with rows_to(given.path) as results, workers(given.scheduler, given.jobs) as work:
-        read = [Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
+        read = [joining.Pages(corpus, given.text, given.ignore, work) for corpus in corpora]
         line = Progress(given.progress, given.path)
-        compared = HashSets(
+        compared = joining.HashSets(
             chain.from_iterable(
                 line.reading(pages.read(shingles), corpus)
                 for pages, corpus in zip(read, corpora, strict=True)
@@ -137,7 +132,7 @@ def join(given: flags.Given) -> None:
             results({"a": first.names[i], "b": last.names[j], key: value})
 
 
-def _checked(given: flags.Given) -> Shingles:
+def _checked(given: flags.Given) -> joining.Shingles:
     """Return the function that makes hashes of a text, if the options fit together."""
     flags.refuse_given(f"--measure {given.measure}", _UNUSED.get(given.measure, {"distance"}))
     if given.measure != "hamming":
@@ -150,7 +145,7 @@ def _checked(given: flags.Given) -> Shingles:
         flags.refuse_given("--minima", {"labelled", "modulus"})
     elif given.modulus > 1:
         flags.refuse_given("--modulus", {"labelled"})
-    return Shingles(
+    return joining.Shingles(
         size=given.shingle_size,
         unit=given.unit,
         labelled=given.labelled,
@@ -160,7 +155,7 @@ def _checked(given: flags.Given) -> Shingles:
 
 
 def _joined(
-    compared: HashSets, given: flags.Given, **how: Any
+    compared: joining.HashSets, given: flags.Given, **how: Any
 ) -> tuple[SimilarPairs, NDArray[Any]]:
     """Return the pairs of similar sets, and the values to print."""
     measure, minima = given.measure, given.minima
@@ -168,6 +163,6 @@ def _joined(
     if minima:
         measure, least = "overlap", -(-Fraction(str(least)) * minima // 1)
     how |= {"memory": given.memory, "algorithm": given.algorithm}
-    found = join_sets(compared, least, measure=measure, **how)
+    found = joining.join_sets(compared, least, measure=measure, **how)
     values = found.values / minima if minima else found.values
     return found, values.astype(int) if given.measure in _WHOLE else values

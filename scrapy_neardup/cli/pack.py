@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 import numpy as np
@@ -16,15 +16,8 @@ from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.offline.readers.files import standard_input
 from scrapy_neardup.stores.packfile import read_packed, write_pieces
-from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.tables.packed import packedindex
 from scrapy_neardup.tables.packed.checked import Encoded
-from scrapy_neardup.tables.packed.packedindex import (
-    RETRIEVED_FAST,
-    RETRIEVED_SMALL,
-    encode_index,
-    packed_design,
-)
-from scrapy_neardup.tables.packed.rows import Strings
 
 _READ, _DECODED = 1 << 20, 1 << 17
 """Number of fingerprints that are read, and that are decoded, at a time."""
@@ -32,12 +25,8 @@ _READ, _DECODED = 1 << 20, 1 << 17
 
 @click.command()
 @flags.inputs
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    required=True,
-    help="The packed file, which appears when it is complete; - is standard output.",
+@flags.file_option(
+    "The packed file, which appears when it is complete; - is standard output.", required=True
 )
 @flags.setting_option(
     "max_distance",
@@ -82,22 +71,22 @@ def pack(given: flags.Given) -> None:
     """  # noqa: D301  (click's mark for lines to keep)
     source = open_sources(given.inputs, given.column, stored=given.sketches)
     records = source.stored if given.sketches else None
-    design = packed_design(
+    design = packedindex.packed_design(
         len(source),
         given.max_distance,
         tables=given.tables,
-        retrieved=RETRIEVED_SMALL if records is None else RETRIEVED_FAST,
+        retrieved=packedindex.RETRIEVED_SMALL if records is None else packedindex.RETRIEVED_FAST,
     )
     rows, parts = len(source), source.parts(0, _READ)
     names = source.names(0, rows) if given.urls and source.has_names else None
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
-        pieces = encode_index(
+        pieces = packedindex.encode_index(
             np.concatenate([np.empty(0, np.uint64), *(part.read() for part in parts)]),
             design=design,
             schema=source.schema,
-            ids=source.ids(0, rows),
-            urls=None if names is None else Strings.of(map(_url, names)),
+            ids=source.ids(),
+            url=None if names is None else lambda row: _url(names[row]),
             records=records,
         )
         write_pieces(results.buffer, _shown(pieces, line, len(design.tables)))
@@ -147,31 +136,16 @@ def unpack(given: flags.Given) -> None:
         raise ConfigurationError(
             f"NEARDUP_FORMAT jsonl: {given.packed} has neither page ids nor names; write it raw"
         )
-    line_of = _lines(index) if given.kind == "jsonl" else None
+    line_of = packed_lines(index) if given.kind == "jsonl" else None
     with output(given.path) as results:
         line = Progress(given.progress, given.path)
         for start in range(0, len(index), _DECODED):
             stop = min(start + _DECODED, len(index))
             values = index.fingerprints(start, stop)
             if line_of:
-                results.buffer.writelines(map(line_of, range(start, stop), values.tolist()))
+                found = map(line_of, range(start, stop), values.tolist())
+                results.buffer.writelines(json.dumps(each).encode() + b"\n" for each in found)
             else:
                 results.buffer.write(values.astype("<u8", copy=False).tobytes())
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
-
-
-def _lines(index: PackedIndex) -> Callable[[int, int], bytes]:
-    """Return a function from a row and its fingerprint to the line about it."""
-    stored, rows = packed_lines(index), index.rows
-
-    def line(row: int, fingerprint: int) -> bytes:
-        found = {
-            "page": rows.url(row),
-            "page_id": f"{rows.page_id(row):016x}" if rows.has_ids else None,
-            "fingerprint": f"{fingerprint:016x}",
-            **stored(row),
-        }
-        return json.dumps(found).encode() + b"\n"
-
-    return line

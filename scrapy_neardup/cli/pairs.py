@@ -10,15 +10,8 @@ from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.offline.execution import Cluster, workers
 from scrapy_neardup.offline.files.fingerprintfiles import open_sources
-from scrapy_neardup.offline.jobs.pairjob import (
-    MAX_PAIRS,
-    Found,
-    PairJob,
-    on_cluster,
-    write_by_query,
-    write_json,
-    write_parquet,
-)
+from scrapy_neardup.offline.jobs import pairjob
+from scrapy_neardup.offline.jobs.pairjob import Found, PairJob
 
 
 @click.command()
@@ -34,7 +27,7 @@ from scrapy_neardup.offline.jobs.pairjob import (
 @flags.number_option(
     "--max-pairs",
     least=0,
-    default=MAX_PAIRS,
+    default=pairjob.MAX_PAIRS,
     help="Stop with an error if there are more pairs; 0: never.",
 )
 @flags.rows_option
@@ -80,10 +73,10 @@ def pairs(given: flags.Given) -> None:
             work=work,
         )
         if isinstance(work, Cluster):
-            job = on_cluster(work, job)
+            job = pairjob.on_cluster(work, job)
         parts = _counted(job, Progress(given.progress, given.path))
-        write = write_parquet if is_table else write_json
-        write = write_by_query if given.by_query else write
+        write = pairjob.write_parquet if is_table else pairjob.write_json
+        write = pairjob.write_by_query if given.by_query else write
         write(results.buffer, collection, collection if other is None else other, parts)
 
 

@@ -18,12 +18,8 @@ from scrapy_neardup.report.summary import Entry, Summary, entries
 
 @click.command()
 @click.argument("audits", metavar="AUDIT...", nargs=-1, required=True)
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="report.html",
-    help="Output file, which appears when it is complete; - is standard output.",
+@flags.file_option(
+    "Output file, which appears when it is complete; - is standard output.", default="report.html"
 )
 @flags.progress_option
 @flags.pass_given

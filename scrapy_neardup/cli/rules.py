@@ -14,9 +14,10 @@ from scrapy_neardup.claims.usedclaims import UsedClaim
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import escaped, output
 from scrapy_neardup.cli.report import audit_entries
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.report.reportpage import said_of_claims
 from scrapy_neardup.report.summary import Entry
-from scrapy_neardup.stores.admin import is_store, viewed
+from scrapy_neardup.stores.admin import is_store, store_admin
 from scrapy_neardup.verdict import Decision
 
 
@@ -54,8 +55,7 @@ def rules(given: flags.Given) -> None:
         raise click.UsageError("Give a store alone: only audits can be combined.")
     pages_met: Met = []
     if stores:
-        read = viewed(stores[0], given.namespace, lambda admin, name: admin.notices(name))
-        found = usedclaims.of_notices(asyncio.run(read))
+        found = usedclaims.of_notices(asyncio.run(_notices(stores[0], given.namespace)))
     else:
         found, pages_met = _read(audit_entries(given.sources))
     with output(given.path) as results:
@@ -70,6 +70,16 @@ def rules(given: flags.Given) -> None:
             _tell_left("regular expressions can't express it", left)
             _tell_left("some pages were found only under such addresses", needed)
             results.write(json.dumps(patterns, indent=2) + "\n")
+
+
+async def _notices(uri: str, asked: str | None) -> list[tuple[str, bytes]]:
+    """Return the notices of the requested namespace, or of the only one."""
+    async with store_admin(uri) as admin:
+        names = await admin.namespaces()
+        if asked in names or (asked is None and len(names) == 1):
+            return await admin.notices(asked or names[0])
+    there = ", ".join(map(repr, names)) or "none"
+    raise ConfigurationError(f"--namespace: name one of the store's namespaces: {there}")
 
 
 Met = list[tuple[str, bool]]

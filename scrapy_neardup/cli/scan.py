@@ -11,7 +11,6 @@ import click
 
 from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Interrupted, Progress, escaped, rows_to
-from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.execution import workers
@@ -71,12 +70,13 @@ def scan(given: flags.Given) -> None:
     counts: Counter[tuple[Decision, Reason]] = Counter()
     with (
         rows_to(given.path) as results,
-        scanning.opened_store(given.uri, given.namespace, parameters) as (store, runner, keyed),
+        scanning.opened(given.uri, given.namespace, parameters) as (detector, runner),
         workers(given.scheduler, given.jobs) as work,
-        closing(scanning.analysed(corpus, analyser := Analyser(keyed), work)) as pages,
+        closing(scanning.analysed(corpus, detector.analyser, work)) as pages,
     ):
         line = Progress(given.progress, given.path)
-        detector, schema = Detector(analyser, store), keyed.schema()
+        keyed = detector.analyser.parameters
+        schema = keyed.schema()
 
         async def judge_all() -> None:
             captures = scanning.Captures(detector)
@@ -167,19 +167,15 @@ def load(given: flags.Given) -> None:
       scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
     """  # noqa: D301  (click's mark for lines to keep)
     corpus = Corpus(given.inputs, flags.columns_of(given))
-    parameters = flags.judging_parameters(given)
+    where = given.uri, given.namespace, flags.judging_parameters(given)
     counts: Counter[Decision] = Counter()
     line = Progress(given.progress)
-    opened = scanning.opened_store(
-        given.uri, given.namespace, parameters, expected_pages=given.expected_pages
-    )
     try:
         with (
-            opened as (store, runner, keyed),
+            scanning.opened(*where, expected_pages=given.expected_pages) as (detector, runner),
             workers(given.scheduler, given.jobs) as work,
-            closing(scanning.analysed(corpus, analyser := Analyser(keyed), work)) as pages,
+            closing(scanning.analysed(corpus, detector.analyser, work)) as pages,
         ):
-            detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
                 counts += runner.run(_loaded(batch, detector))
                 line.update(counts.total(), "pages", corpus.share)

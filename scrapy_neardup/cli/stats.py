@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 @click.command()
 @flags.setting_option("store", "uri", required=True)
 @flags.setting_option("namespace", help="Namespace to count; without it, list all namespaces.")
-@flags.json_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @flags.pass_given
 def stats(given: flags.Given) -> None:
     """Show the content of a store: pages, drops, parameters.

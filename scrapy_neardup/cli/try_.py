@@ -46,13 +46,7 @@ _LISTED = 10
     callback=flags.name_value_pairs,
     help="With --project: an argument of the spider. May be repeated.",
 )
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="trial.html",
-    help="File of the report, which appears when it is complete.",
-)
+@flags.file_option("File of the report, which appears when it is complete.", default="trial.html")
 @click.option("--open", "opens", is_flag=True, help="Open the report in the web browser.")
 @click.option(
     "--audit",

@@ -118,7 +118,7 @@ def _warnings(measured: Measured, choice: Outcome) -> list[str]:
     sizes = Counter(choice.matches.tolist())
     groups = sorted(choice.differences.items(), key=lambda item: -sizes[item[0]])
     lines += [
-        said_of_difference(measured.names[page], sizes[page], str(difference))
+        said_of_difference(measured.names[page], sizes[page], difference)
         for page, difference in groups[:_PRINTED]
     ]
     return lines

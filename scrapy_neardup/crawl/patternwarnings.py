@@ -22,7 +22,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.urlparts import pattern_of
 from scrapy_neardup.judge.changing import Changing
 from scrapy_neardup.judge.comparison import Rule
-from scrapy_neardup.report.differences import KEEPS_THEM, Difference, Groups
+from scrapy_neardup.report.differences import KEEPS_THEM, Groups
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import NEW, UNJUDGED
@@ -76,7 +76,7 @@ class PatternWarnings:
         self._warned: dict[str, set[str]] = {"crowd": set(), "new": set(), "differ": set()}
         self._checked = self._unjudged = self._duplicates = self._dropped = self._groups = 0
 
-    def page(self, url: str, visit: Visit) -> Difference | None:
+    def page(self, url: str, visit: Visit) -> str | None:
         """Count a page. O(length of its text).
 
         Returns, once, how the pages of its group differ, if they differ only a little.
@@ -131,7 +131,7 @@ class PatternWarnings:
                 count, pattern, redact(url), ENDLESS if self._advises else "",
             )  # fmt: skip
 
-    def _repeats(self, url: str, pattern: str, visit: Visit, match: Match) -> Difference | None:
+    def _repeats(self, url: str, pattern: str, visit: Visit, match: Match) -> str | None:
         """Warn of a page that repeats another one; return the difference of its group, once."""
         difference = None
         if (content := visit.content) is not None and not _differs_by_itself(match):

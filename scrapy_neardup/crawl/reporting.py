@@ -187,7 +187,7 @@ class Reporter:
         self.write(lambda audit: audit.verdict(redact(response.url), visit, links))
         if difference is not None and (match := verdict.match) is not None:
             of = {"of": match.url, "of_id": f"{match.page_id:016x}"}
-            self.event("differ", **of, difference=str(difference))
+            self.event("differ", **of, difference=difference)
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
         """Report what has been learnt of a site; see `scrapy_neardup.judge.detector.Learnt`."""

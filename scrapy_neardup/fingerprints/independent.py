@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, Hashes
-from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.validation import whole_number
 
 _BLOCK, _COLUMNS = 1 << 15, 1 << 12
 """Number of permuted hashes computed at once, and of shingles that they are computed from, which

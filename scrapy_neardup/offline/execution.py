@@ -173,24 +173,6 @@ LONGEST_ALONE = 60.0
 """Seconds that a cluster may be without workers before its tasks are given up."""
 
 
-def _connected(address: str) -> Client:
-    """Return a client of the scheduler at `address` (``tcp://HOST:8786``)."""
-    what = "NEARDUP_SCHEDULER needs the package distributed"
-    distributed = required(what, "distributed", "dask", ConfigurationError)
-    if not re.search(r"[:/]\d+$", address):  # closing a Client would take a minute
-        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: not of the form tcp://HOST:8786")
-    try:
-        client: Client = distributed.Client(address, set_as_default=False)
-    except ValueError as error:
-        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: {error}") from error
-    except OSError as error:
-        raise NeardupError(
-            f"NEARDUP_SCHEDULER {address}: no Dask scheduler answers there; start one with"
-            " `dask scheduler`, and workers with `dask worker ADDRESS`"
-        ) from error
-    return client
-
-
 class Cluster(Workers):
     """The worker processes of a Dask cluster."""
 
@@ -243,13 +225,29 @@ class Cluster(Workers):
 
 @contextmanager
 def workers(address: str | None, jobs: int = 1) -> Iterator[Workers]:
-    """Yield the cluster at this address, or without one `jobs` processes of this machine."""
+    """Yield the cluster of the scheduler at this address (``tcp://HOST:8786``).
+
+    Without an address, yield `jobs` processes of this machine.
+    """
     if address is None:
         with Processes(jobs) as work:
             yield work
-    else:
-        with _connected(address) as client:
-            yield Cluster(client)
+        return
+    what = "NEARDUP_SCHEDULER needs the package distributed"
+    distributed = required(what, "distributed", "dask", ConfigurationError)
+    if not re.search(r"[:/]\d+$", address):  # closing a Client would take a minute
+        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: not of the form tcp://HOST:8786")
+    try:
+        client = distributed.Client(address, set_as_default=False)
+    except ValueError as error:
+        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: {error}") from error
+    except OSError as error:
+        raise NeardupError(
+            f"NEARDUP_SCHEDULER {address}: no Dask scheduler answers there; start one with"
+            " `dask scheduler`, and workers with `dask worker ADDRESS`"
+        ) from error
+    with client:
+        yield Cluster(client)
 
 
 _lock = Lock()

@@ -12,7 +12,7 @@ their length.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
@@ -47,20 +47,14 @@ _WORD = re.compile(r"\w+(?:[.,:/'+-]\w+)*")
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The difference of pages: words (`in_words`) and perhaps numbers, or numbers alone.
+def _said(examples: Iterable[str], *, in_words: bool) -> str:
+    """Return how pages differ: in words (`in_words`) and perhaps numbers, or in numbers alone.
 
-    `examples` are the differing parts of some of them.
+    `examples` are the differing parts of some of them, of which the first few are named.
     """
-
-    in_words: bool
-    examples: tuple[str, ...]
-
-    def __str__(self) -> str:
-        what = "a few words" if self.in_words else "numbers"
-        separator = "; " if any("," in example for example in self.examples) else ", "
-        return f"{what} ({separator.join(self.examples)})"
+    named = [*dict.fromkeys(examples)][:_EXAMPLES]
+    separator = "; " if any("," in example for example in named) else ", "
+    return f"{'a few words' if in_words else 'numbers'} ({separator.join(named)})"
 
 
 @dataclass(slots=True)
@@ -75,16 +69,11 @@ class Group:
     """URL patterns whose pages differ in a few words, such as the colours of a product."""
     _own: dict[str, set[str]] = field(default_factory=dict)
     """URL pattern -> the words that its first page has, and the first page of the group lacks."""
-    _found: dict[str, str] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)
     """A page's own phrases -> an example from them."""
 
-    @property
-    def examples(self) -> tuple[str, ...]:
-        """The distinct differing parts of some of its pages."""
-        return tuple(dict.fromkeys(self._found.values()))[:_EXAMPLES]
-
-    def add(self, text: str, pattern: str) -> Difference | None:
-        """Add a page; with the `MIN_PAGES`-th page, return how they differ, if only a little.
+    def add(self, text: str, pattern: str) -> str | None:
+        """Add a page; with the `MIN_PAGES`-th page, say how they differ, if only a little.
 
         Returns None for pages before and after it. O(length of the text).
         """
@@ -100,16 +89,16 @@ class Group:
         if not mine or max(map(len, words)) > FEW_WORDS:
             return None
         in_words = any(words)
-        if others and not self._found:
-            self._found[""] = _example(others, in_words=in_words)
+        if others and not self.found:
+            self.found[""] = _example(others, in_words=in_words)
         self.in_words |= in_words
         if self._own.setdefault(pattern, own := _words_of(mine)) != own:
             self.varying.add(pattern)
-        self._found.setdefault("\n".join(mine).casefold(), _example(mine, in_words=in_words))
-        if len(self._found) < MIN_PAGES - 1:
+        self.found.setdefault("\n".join(mine).casefold(), _example(mine, in_words=in_words))
+        if len(self.found) < MIN_PAGES - 1:
             return None
         self._compared = MAX_COMPARED
-        return Difference(self.in_words, self.examples)
+        return _said(self.found.values(), in_words=self.in_words)
 
 
 class Groups:
@@ -117,10 +106,10 @@ class Groups:
 
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
-        self._variants: BoundedDict[int, dict[int, tuple[str, ...]]] = BoundedDict(MAX_GROUPS)
+        self._variants: BoundedDict[int, dict[int, list[str]]] = BoundedDict(MAX_GROUPS)
         """`Address.place` -> its first groups of which a pattern varies, with their examples."""
 
-    def add(self, url: str, match: Match, content: str) -> Difference | None:
+    def add(self, url: str, match: Match, content: str) -> str | None:
         """Add a page; return how the pages that repeat `match` differ, as `Group.add` does.
 
         It also returns a difference at the fifth small group of a folder in which pages of one URL
@@ -139,11 +128,10 @@ class Groups:
         groups = self._variants.setdefault(mine.place, {})
         if len(groups) == MIN_PAGES:
             return None
-        groups[match.page_id] = group.examples
+        groups[match.page_id] = [*dict.fromkeys(group.found.values())][:_EXAMPLES]
         if len(groups) < MIN_PAGES:
             return None
-        examples = dict.fromkeys(chain.from_iterable(groups.values()))
-        return Difference(True, tuple(examples)[:_EXAMPLES])
+        return _said(chain.from_iterable(groups.values()), in_words=True)
 
 
 def own_phrases(text: str, other: str) -> list[str]:

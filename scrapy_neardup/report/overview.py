@@ -36,38 +36,6 @@ _SIGNS = re.compile(
 deceive."""
 
 
-def page(
-    title: str, body: Iterable[str], *, scripts: Sequence[str], data: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield the pieces of a page: `body`, `data` by the ids of their elements, and a script.
-
-    `scripts` are modules in ``assets/``; the last one starts the script.
-    """
-    style = _asset("report.css")
-    modules = "\n".join(_asset(f"{name}.js") for name in scripts)
-    script = f'"use strict";\n(() => {{\n{modules}}})();\n'
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
-        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script';"
-        " trusted-types 'none'"
-    )
-    yield (
-        "<!doctype html>\n"
-        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-    )
-    yield from body
-    for name, value in data.items():
-        yield f'<script type="application/json" id="{name}">'
-        yield inert(value)
-        yield "</script>\n"
-    yield f"<script>{script}</script>\n</body>\n</html>\n"
-
-
 def inert(value: Any) -> str:
     """Return `value` as JSON that is safe in a script element, for any texts.
 
@@ -137,11 +105,35 @@ _LEGEND = (
 
 def report_page(report: Report, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the pieces of the page; `texts` maps the report's `lines` to their `text_of`."""
-    indexes = {line: number for number, line in enumerate(texts)}
-    drops = listing(report.summary, report.numbers, report.findings, indexes)
-    data = {"drops": drops, "texts": [*texts.values()]} if report.numbers else {}
-    scripts = ("difference", "report") if data else ()
-    return page("Near-duplicate report", _body(report), scripts=scripts, data=data)
+    data: dict[str, Any] = {}
+    modules = ""
+    if report.numbers:
+        indexes = {line: number for number, line in enumerate(texts)}
+        data["drops"] = listing(report.summary, report.numbers, report.findings, indexes)
+        data["texts"] = [*texts.values()]
+        modules = "\n".join(map(_asset, ("difference.js", "report.js")))  # the last one starts it
+    style = _asset("report.css")
+    script = f'"use strict";\n(() => {{\n{modules}}})();\n'
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script';"
+        " trusted-types 'none'"
+    )
+    yield (
+        "<!doctype html>\n"
+        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>Near-duplicate report</title>\n<style>{style}</style>\n</head>\n<body>\n"
+    )
+    yield from _body(report)
+    for name, value in data.items():
+        yield f'<script type="application/json" id="{name}">'
+        yield inert(value)
+        yield "</script>\n"
+    yield f"<script>{script}</script>\n</body>\n</html>\n"
 
 
 def _body(report: Report) -> Iterator[str]:

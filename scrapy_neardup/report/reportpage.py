@@ -19,7 +19,6 @@ from scrapy_neardup.report.differences import KEEPS_THEM
 from scrapy_neardup.report.summary import (
     KEPT,
     REPEATED,
-    Drop,
     Entry,
     PageLine,
     Summary,
@@ -46,40 +45,28 @@ _WORD = re.compile(r"\w+")
 def drops_to_look_at(summary: Summary) -> dict[str, list[int]]:
     """Return the drops to review: a finding -> their numbers in `Summary.drops`, worst first.
 
-    Findings are ``titles``, ``near`` and ``learnt``. They are questions to the reader, not
-    judgements; the page explains them. O(n log n) for n drops.
+    Findings are ``titles``, titles or headings that differ (the least alike first); ``near``, a
+    small margin above the threshold; ``learnt``, decided by rules that the crawl had learnt (most
+    rules first). They are questions to the reader, not judgements; the page explains them.
+    O(n log n) for n drops.
     """
-    found = {}
-    for name, rank in {"titles": _other_title, "near": _margin, "learnt": _learnt}.items():
-        ranked = ((rank(summary, drop), number) for number, drop in enumerate(summary.drops))
-        ordered = sorted((worth, number) for worth, number in ranked if worth is not None)
-        if ordered:
-            found[name] = [number for _, number in ordered]
-    return found
-
-
-def _other_title(summary: Summary, drop: Drop) -> float | None:
-    """Return how alike the titles and headings of a pair are; None if they are equal."""
-    kept, own = summary.kept.get(drop.of_id), drop.own
-    if kept is None or (own.title, own.headings) == (kept.title, kept.headings):
-        return None
-    mine, other = (
-        set(_WORD.findall(f"{page.title} {page.headings}".lower())) for page in (own, kept)
-    )
-    return len(mine & other) / max(len(mine | other), 1)
-
-
-def _margin(_: Summary, drop: Drop) -> float | None:
-    """Return the margin of a drop above its threshold; None if it isn't small."""
-    if drop.resemblance is None or drop.threshold is None:
-        return None
-    margin = drop.resemblance - drop.threshold
-    return margin if margin < min(NEAR, (1 - drop.threshold) / 2) else None
-
-
-def _learnt(_: Summary, drop: Drop) -> float | None:
-    """Return the negative number of learnt rules that applied; None if none did."""
-    return -len(drop.learnt) if drop.learnt else None
+    found: dict[str, list[tuple[float, int]]] = {"titles": [], "near": [], "learnt": []}
+    for number, drop in enumerate(summary.drops):
+        own, kept = drop.own, summary.kept.get(drop.of_id, drop.own)
+        if (own.title, own.headings) != (kept.title, kept.headings):
+            mine, other = (
+                set(_WORD.findall(f"{page.title} {page.headings}".lower())) for page in (own, kept)
+            )
+            found["titles"].append((len(mine & other) / max(len(mine | other), 1), number))
+        if drop.resemblance is not None and drop.threshold is not None:
+            margin = drop.resemblance - drop.threshold
+            if margin < min(NEAR, (1 - drop.threshold) / 2):
+                found["near"].append((margin, number))
+        if drop.learnt:
+            found["learnt"].append((-len(drop.learnt), number))
+    return {
+        name: [number for _, number in sorted(drops)] for name, drops in found.items() if drops
+    }
 
 
 def by_worth(summary: Summary, findings: Mapping[str, list[int]]) -> list[int]:
@@ -291,20 +278,12 @@ class Report:
                 " If nothing in there is content to you, set"
                 f" NEARDUP_IGNORE = {json.dumps(names)}."
             )
-        if asked := self.asked():
-            lines.append(printable(asked))
+        if asked := self.summary.asked.most_common():
+            made = (counted(number, EXPERIMENTS.get(kind, kind)) for kind, number in asked)
+            lines.append(printable(f"Experiments: {', '.join(made)}."))
         looks = [f"{len(drops):,} {_FINDINGS[name]}" for name, drops in self.findings.items()]
         lines += [f"Worth a look: {look}." for look in looks]
         return lines
-
-    def asked(self) -> str:
-        """Return how many experiments the crawls have made, as a sentence; ``""`` for none."""
-        made = (
-            counted(number, EXPERIMENTS.get(kind, kind))
-            for kind, number in self.summary.asked.most_common()
-        )
-        said = ", ".join(made)
-        return f"Experiments: {said}." if said else ""
 
     @cached_property
     def differences(self) -> list[tuple[str, int, str]]:

@@ -112,7 +112,7 @@ class Judging(_Checked):
         "Maximum Hamming distance between near-duplicates, in bits.",
     )
     features: tuple[int, int, int] = _option(
-        kinds.feature_numbers(),
+        kinds.FEATURES,
         (8, 8, 1),
         "Broder's k, s and r: a page has k features, each made of s minima, and a candidate"
         " shares at least r of them.",
@@ -124,7 +124,7 @@ class Judging(_Checked):
         " cut into bins; independent, from k * s permutations, as in Broder's papers.",
     )
     min_resemblance: float = _option(
-        kinds.fraction(),
+        kinds.FRACTION,
         0.9,
         "Minimum estimated resemblance of near-duplicates, computed without boilerplate; 0"
         " turns confirmation off.",
@@ -146,7 +146,7 @@ class Judging(_Checked):
         " price or quote it is about.",
     )
     sketch: tuple[int, int] = _option(
-        kinds.sketch_numbers(),
+        kinds.SKETCHES,
         (1792, 256),
         "Sizes in bits of the two sketches that a store keeps of a page: one of its text, one"
         " of the elements that are named as boilerplate.",
@@ -167,7 +167,7 @@ class Judging(_Checked):
         " and the page's footer; full, all visible text.",
     )
     ignore: Sequence[str] = _option(
-        kinds.texts("CSS"),
+        kinds.SELECTORS,
         (),
         "CSS selectors of parts of a page to leave out, such as adverts and counters.",
     )
@@ -191,7 +191,7 @@ class Judging(_Checked):
         " NEARDUP_SCOPE uses languages; needs the extra language.",
     )
     hash_key: bytes | None = _option(
-        kinds.secret_key(),
+        kinds.SECRET,
         None,
         "Secret key of the fingerprints, which keeps others from crafting a page that collides"
         " with another one; None, a random key that the store makes and keeps; public, the"
@@ -230,13 +230,13 @@ class Crawling(_Checked):
         " change its answers.",
     )
     retention: float = _option(
-        kinds.duration(),
+        kinds.DURATION,
         0.0,
         "Time after which a store forgets a page if no page has repeated it; 0 keeps pages for"
         " ever.",
     )
     base: str | None = _option(
-        kinds.path(),
+        kinds.PATH,
         None,
         "Path of a packed file of older pages, which new pages are compared with; the file is"
         " never changed.",
@@ -258,7 +258,7 @@ class Crawling(_Checked):
         " it, down to 0 at the resemblance that near-duplicates need.",
     )
     deprioritize_from: float = _option(
-        kinds.fraction(),
+        kinds.FRACTION,
         1.0,
         "Resemblance from which the requests of kept pages also lose priority, by a part of"
         " NEARDUP_PRIORITY_ADJUST; with 1 they keep it.",
@@ -270,7 +270,7 @@ class Crawling(_Checked):
         " action applies.",
     )
     deny: Sequence[re.Pattern[str]] = _option(
-        kinds.patterns(),
+        kinds.PATTERNS,
         (),
         "Regular expressions; a page isn't judged if one of them matches any part of its URL.",
     )
@@ -323,7 +323,7 @@ class Crawling(_Checked):
         " they would save; skip, leave out requests whose pages are known by claims in force.",
     )
     urls_explore: float = _option(
-        kinds.fraction(),
+        kinds.FRACTION,
         0.05,
         "Share of the requests withheld under a claim that are made anyway to test the claim;"
         " at first the share is higher.",
@@ -341,7 +341,7 @@ class Crawling(_Checked):
         " if those led to nothing new; withhold never follows any; follow always does.",
     )
     experiments: float = _option(
-        kinds.fraction(),
+        kinds.FRACTION,
         0.02,
         "Share of its requests that a crawl spends on experiments, but at least twenty"
         " requests: it makes some requests twice to see what changes by itself, and follows"
@@ -355,7 +355,7 @@ class Crawling(_Checked):
         " 404s by their likeness to the answers.",
     )
     audit: str | None = _option(
-        kinds.path(), None, "Path of a file to which every verdict is appended."
+        kinds.PATH, None, "Path of a file to which every verdict is appended."
     )
     audit_text: bool = _option(
         kinds.boolean_or(), False, "Whether the audit file also holds the judged texts."

@@ -1,4 +1,4 @@
-"""The kinds of values that options take.
+"""The kinds of values that options take, and a check of arguments.
 
 A kind reads plain values, their spellings on the command line and in the environment, and its own
 results.
@@ -137,15 +137,6 @@ def integer(least: int | None = None, most: int | None = None) -> ValueKind:
     return ValueKind(wanted, parse, bounds=(least, most), metavar="N")
 
 
-def fraction() -> ValueKind:
-    """Values: a number from 0 to 1."""
-
-    def parse(value: Any) -> float | None:
-        return _within(_number(value), 0, 1)
-
-    return ValueKind("a number from 0 to 1", parse, bounds=(0, 1), metavar="R")
-
-
 def seconds(*, or_zero: bool = False) -> ValueKind:
     """Values: a number of seconds above 0, or 0 if `or_zero`."""
 
@@ -157,87 +148,9 @@ def seconds(*, or_zero: bool = False) -> ValueKind:
     return ValueKind(wanted, parse, metavar="SECONDS")
 
 
-def duration() -> ValueKind:
-    """Values: a time in whole seconds, or a string with a unit of `_UNITS`."""
-
-    def parse(value: Any) -> float | None:
-        text = str(value).strip().lower()
-        unit = _UNITS.get(text[-1:])
-        number = float(text[:-1]) * unit if unit else _number(value)
-        return float(round(number)) if not number or number >= 1 else None
-
-    wanted = "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'"
-    return ValueKind(wanted, parse, metavar="TIME")
-
-
-def feature_numbers() -> ValueKind:
-    """Values: Broder's k, s and r."""
-
-    def parse(value: Any) -> tuple[int, int, int] | None:
-        count, size, shared = _whole_numbers(value)
-        is_allowed = 1 <= shared <= count <= MAX_FEATURES and 1 <= count * size <= MAX_BINS
-        return (count, size, shared) if is_allowed else None
-
-    wanted = (
-        f"three numbers K,S,R such as '6,14,2': K from 1 to {MAX_FEATURES}, K times S from 1 to"
-        f" {MAX_BINS}, R from 1 to K"
-    )
-    return ValueKind(wanted, parse, metavar="K,S,R")
-
-
-def sketch_numbers() -> ValueKind:
-    """Values: the sizes of a page's two sketches in bits."""
-
-    def parse(value: Any) -> tuple[int, int] | None:
-        text, named = _whole_numbers(value)
-        is_allowed = all(64 <= each <= MAX_SKETCH and not each % 64 for each in (text, named))
-        return (text, named) if is_allowed else None
-
-    wanted = f"TEXTxNAMED such as '1792x256': two multiples of 64 up to {MAX_SKETCH}"
-    return ValueKind(wanted, parse, metavar="TEXTxNAMED", separator="x")
-
-
-def text(metavar: str = "TEXT") -> ValueKind:
+def text(metavar: str) -> ValueKind:
     """Values: a string that isn't empty."""
     return ValueKind("a non-empty string", _text, metavar=metavar)
-
-
-def path() -> ValueKind:
-    """Values: the path of a file."""
-    return ValueKind("the path of a file", lambda it: _text(os.fspath(it)), metavar="FILE")
-
-
-def secret_key() -> ValueKind:
-    """Values: a secret as bytes, or as a string that is encoded in UTF-8."""
-
-    def parse(value: object) -> bytes | None:
-        data = value.encode() if isinstance(value, str) else value
-        return data if isinstance(data, bytes) and data else None
-
-    return ValueKind("a non-empty string or bytes", parse)
-
-
-def texts(metavar: str) -> ValueKind:
-    """Values: a list of strings."""
-    wanted = "a list of strings"
-    return ValueKind(wanted, lambda it: _entries(it, str), metavar=metavar, is_list=True)
-
-
-def patterns() -> ValueKind:
-    """Values: a list of regular expressions."""
-
-    def parse(value: object) -> tuple[re.Pattern[str], ...] | None:
-        try:
-            found = tuple(map(re.compile, _entries(value, str, re.Pattern)))
-        except re.error as error:
-            raise _ExplainedError(f"{error}: {error.pattern!r}") from None
-        return found if all(isinstance(each.pattern, str) for each in found) else None
-
-    return ValueKind("a list of regular expressions", parse, is_list=True)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def _within(number: float, least: int | None, most: int | None) -> float | None:
@@ -294,3 +207,82 @@ def _split(text: str) -> list[str]:
 def _alternatives(*values: str) -> str:
     *others, last = values
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _duration(value: Any) -> float | None:
+    text = str(value).strip().lower()
+    unit = _UNITS.get(text[-1:])
+    number = float(text[:-1]) * unit if unit else _number(value)
+    return float(round(number)) if not number or number >= 1 else None
+
+
+def _features(value: Any) -> tuple[int, int, int] | None:
+    count, size, shared = _whole_numbers(value)
+    is_allowed = 1 <= shared <= count <= MAX_FEATURES and 1 <= count * size <= MAX_BINS
+    return (count, size, shared) if is_allowed else None
+
+
+def _sketches(value: Any) -> tuple[int, int] | None:
+    text, named = _whole_numbers(value)
+    is_allowed = all(64 <= each <= MAX_SKETCH and not each % 64 for each in (text, named))
+    return (text, named) if is_allowed else None
+
+
+def _secret(value: object) -> bytes | None:
+    data = value.encode() if isinstance(value, str) else value
+    return data if isinstance(data, bytes) and data else None
+
+
+def _patterns(value: object) -> tuple[re.Pattern[str], ...] | None:
+    try:
+        found = tuple(map(re.compile, _entries(value, str, re.Pattern)))
+    except re.error as error:
+        raise _ExplainedError(f"{error}: {error.pattern!r}") from None
+    return found if all(isinstance(each.pattern, str) for each in found) else None
+
+
+FRACTION: Final = ValueKind(
+    "a number from 0 to 1",
+    lambda value: _within(_number(value), 0, 1), bounds=(0, 1), metavar="R",
+)  # fmt: skip
+DURATION: Final = ValueKind(
+    "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'", _duration, metavar="TIME"
+)
+"""A time in whole seconds, or a string with a unit of `_UNITS`."""
+FEATURES: Final = ValueKind(
+    f"three numbers K,S,R such as '6,14,2': K from 1 to {MAX_FEATURES}, K times S from 1 to"
+    f" {MAX_BINS}, R from 1 to K",
+    _features, metavar="K,S,R",
+)  # fmt: skip
+"""Broder's k, s and r."""
+SKETCHES: Final = ValueKind(
+    f"TEXTxNAMED such as '1792x256': two multiples of 64 up to {MAX_SKETCH}",
+    _sketches, metavar="TEXTxNAMED", separator="x",
+)  # fmt: skip
+"""The sizes of a page's two sketches in bits."""
+PATH: Final = ValueKind(
+    "the path of a file", lambda value: _text(os.fspath(value)), metavar="FILE"
+)
+SECRET: Final = ValueKind("a non-empty string or bytes", _secret)
+"""A secret as bytes, or as a string that is encoded in UTF-8."""
+SELECTORS: Final = ValueKind(
+    "a list of strings", lambda value: _entries(value, str), metavar="CSS", is_list=True
+)
+PATTERNS: Final = ValueKind("a list of regular expressions", _patterns, is_list=True)
+
+
+def whole_number(what: str, value: Any, *, least: int, most: int | None = None) -> int:
+    """Return `value` as an int if it is a whole number from `least` to `most`."""
+    try:
+        count = int(value)
+    except (TypeError, ValueError, OverflowError):
+        count = least - 1
+    is_allowed = least <= count and (most is None or count <= most)
+    if isinstance(value, bool | str) or count != value or not is_allowed:
+        wanted = f", {least} or more" if most is None else f" from {least} to {most}"
+        raise ConfigurationError(f"{what} must be a whole number{wanted}, not {value!r}")
+    return count

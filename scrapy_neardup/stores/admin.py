@@ -5,17 +5,14 @@ The store isn't opened, so its parameters needn't be known. Only `Admin.clear` c
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores import imported
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.urls import redact_store
-
-Read = TypeVar("Read")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,19 +74,3 @@ def is_store(source: str) -> bool:
     """Return whether this is the URI of a store that an `Admin` can view, and not a file."""
     scheme, colon, _ = source.partition(":")
     return bool(colon) and scheme.lower() in ADMINS
-
-
-async def viewed(
-    uri: str, asked: str | None, read: Callable[[Admin, str], Awaitable[Read]]
-) -> Read:
-    """Call `read` for the requested or only namespace, and return its result.
-
-    Raises `ConfigurationError` if it doesn't exist, or if none is requested and there are several.
-    """
-    async with store_admin(uri) as admin:
-        names = await admin.namespaces()
-        name = names[0] if asked is None and len(names) == 1 else asked
-        if name is not None and name in names:
-            return await read(admin, name)
-    there = ", ".join(map(repr, names)) or "none"
-    raise ConfigurationError(f"--namespace: name one of the store's namespaces: {there}")

@@ -37,9 +37,9 @@ that time.
 A store that outlives its closing keeps for each namespace: the kept entries with all of their data
 and counts, the notices of `Store.exchange`, the key, and k and `StoreOptions.schema`. It doesn't
 open with another k or schema (`StoreMismatchError`), or with another key
-(`stores.keys.KeyRecord`). Closing withdraws pending entries. If a pending entry had replaced a
-kept one, a private store has the kept one again; a shared store loses it when it is replaced.
-Namespaces are separate. A scope or URL may be any text, including surrogates.
+(`stores.entryformat.KeyRecord`). Closing withdraws pending entries. If a pending entry had
+replaced a kept one, a private store has the kept one again; a shared store loses it when it is
+replaced. Namespaces are separate. A scope or URL may be any text, including surrogates.
 
 *If two near-duplicates arrive together at two crawlers, exactly one is kept.* A page is added only
 in an atomic step in which its crawler has refused all of its candidates. One of the two steps that

@@ -1,7 +1,7 @@
-"""What every store shares: partitions, masked fingerprints, and the record of an entry.
+"""What every store shares: partitions, masked fingerprints, the records of an entry and of a key.
 
-These are pure values. Everything that is written to a file or a server is defined here, and
-changes only with a new format version. If pages have features and evidence
+Apart from a new key, these are pure values. Everything that is written to a file or a server is
+defined here, and changes only with a new format version. If pages have features and evidence
 (`judge.parameters.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.
 
@@ -15,11 +15,16 @@ tables, so a million hosts don't need a million of them:
   spread over all buckets.
 - The partition's *tag* is stored with every entry and compared for every candidate, in case masked
   fingerprints of two partitions are near each other.
+
+Anyone who writes a page and knows the key that the pages of a namespace are hashed with can
+compute how it is stored, and so forge a page that another site's page seems to repeat. So a new
+namespace makes its own key, unless one is requested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
@@ -27,7 +32,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
+from scrapy_neardup.fingerprints.hashing import key_digest
 
 ENTRY: Final = Struct("<QQQII")
 """Layout of masked fingerprint, page id, tag, number of duplicates, and time of the last meeting
@@ -88,3 +95,59 @@ def partition(scope: str, exact: bool, key: bytes = PUBLIC_KEY) -> Partition:
     kind = "exact" if exact else "simhash"
     mask, tag = divmod(digest(kind, scope, key=key, bits=128), 1 << 64)
     return Partition(tag | EXACT_BIT if exact else tag & ~EXACT_BIT, mask)
+
+
+OWN: Final = "own"
+"""Kind of a key that the namespace has made."""
+FIELDS: Final = ("hash_key", "key")
+"""Names of the fields of a `KeyRecord`. The second field is a key, and is never shown."""
+
+
+class KeyRecord(NamedTuple):
+    """A namespace's record of its key.
+
+    `kind` is ``own``, ``public``, or the digest of the requested key; `own` is the
+    namespace's own key in hexadecimal digits.
+    """
+
+    kind: str
+    own: str = ""
+
+    @classmethod
+    def new(cls, asked: bytes | None) -> KeyRecord:
+        """Return the record of a new namespace, with its own key unless one is requested."""
+        if asked is None:
+            return cls(OWN, secrets.token_hex(16))
+        return cls(key_digest(asked) or "public")
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object]) -> KeyRecord:
+        """Return the record from the fields of a namespace."""
+        kind, own = (str(fields.get(name, "")) for name in FIELDS)
+        return cls(kind, own)
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields of the record."""
+        return {name: value for name, value in zip(FIELDS, self, strict=True) if value}
+
+    def key(self, asked: bytes | None, where: str) -> bytes:
+        """Return the key of the namespace; errors call the namespace `where`.
+
+        Raises `StoreMismatchError` if another key is requested, or if the store doesn't hold it
+        and none is requested.
+        """
+        key: bytes | None
+        match self.kind:
+            case "own":
+                key, made = bytes.fromhex(self.own), "a key of its own"
+            case "public":
+                key, made = PUBLIC_KEY, "the public key"
+            case digest:
+                key, made = asked if digest == key_digest(asked) else None, "another key"
+        if key is not None and asked in (None, key):
+            return key
+        raise StoreMismatchError(
+            f"NEARDUP_STORE: {where} was made with {made}, and its pages can't be compared with"
+            " those of this key. Set NEARDUP_HASH_KEY as it was then (or leave it unset if the"
+            " store made the key), or use another NEARDUP_NAMESPACE or store"
+        )

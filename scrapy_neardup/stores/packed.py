@@ -19,26 +19,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, cast
 
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    InputError,
-    StoreCorruptError,
-    StoreMismatchError,
-)
+from scrapy_neardup import errors
+from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.base import (
-    MAX_COMPARED,
-    MAX_EQUAL,
-    MAX_UNDER_FEATURE,
-    Store,
-    StoreStats,
-    differences,
-    limit_of,
-    matched,
-    near_reason,
-)
+from scrapy_neardup.stores import base
+from scrapy_neardup.stores.base import MAX_COMPARED, Store, StoreStats, matched
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
@@ -69,7 +56,7 @@ class PackedPages:
         self._max_distance = max_distance
         self.matching = matching
         self.key_digest = str((index.schema or {}).get("hash_key", ""))
-        self._kept = lru_cache(MAX_EQUAL)(self._read)
+        self._kept = lru_cache(base.MAX_EQUAL)(self._read)
         self._check(name, schema)
 
     def check(self, page: Page, decide: Decide) -> Verdict | None:
@@ -81,7 +68,7 @@ class PackedPages:
         if match := self._first(mine, decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
-            return Verdict.on(page, near_reason(page), match)
+            return Verdict.on(page, base.near_reason(page), match)
         return None
 
     def _first(self, rows: Iterable[tuple[int, int, int]], decide: Decide) -> Match | None:
@@ -104,14 +91,14 @@ class PackedPages:
         rows: dict[int, int] = {}
         limit = self._limit(page)
         if limit == 0:
-            rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MAX_EQUAL], 0)
+            rows = dict.fromkeys(index.rows_of(page.fingerprint)[: base.MAX_EQUAL], 0)
         elif limit > 0:
             for distance, _, equal in index.near(page.fingerprint, limit):
-                rows |= dict.fromkeys(equal[:MAX_EQUAL], distance)
+                rows |= dict.fromkeys(equal[: base.MAX_EQUAL], distance)
         if page.features and index.records is not None:
             shared: dict[int, int] = {}
             for column, feature in zip(index.records.postings, page.features, strict=False):
-                for row in column.rows(feature, MAX_UNDER_FEATURE):
+                for row in column.rows(feature, base.MAX_UNDER_FEATURE):
                     shared[row] = shared.get(row, 0) + 1
             for row, count in shared.items():
                 if count >= matching.shared_features and row not in rows:
@@ -123,7 +110,7 @@ class PackedPages:
         )
 
     def _limit(self, page: Page) -> int:
-        return limit_of(self.matching, self._max_distance, exact=page.exact)
+        return base.limit_of(self.matching, self._max_distance, exact=page.exact)
 
     def _shares_enough(self, row: int, page: Page) -> bool:
         """Return whether a row shares enough features with a page, however frequent they are."""
@@ -191,7 +178,7 @@ class PackedPages:
         here["hash_key"] = there["hash_key"] = ""
         if index.records is not None:  # a file without features doesn't record their parameters
             there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
-        if differing := differences(there, here):
+        if differing := base.differences(there, here):
             raise StoreMismatchError(
                 f"NEARDUP_BASE: {name} was made with other parameters: {differing}. Use the same"
                 " settings, or pack it again with the present ones"
@@ -231,8 +218,8 @@ class LayeredStore(Store):
         decide = decide or deciding(page, self._base.matching)
         try:
             known = self._base.check(page, decide)
-        except InputError as error:
-            raise StoreCorruptError(f"NEARDUP_BASE: {error}") from error
+        except errors.InputError as error:
+            raise errors.StoreCorruptError(f"NEARDUP_BASE: {error}") from error
         return known or await self._store.check_and_add(page, decide)
 
     async def confirm(self, page_id: int) -> None:

@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster_type
-from scrapy_neardup.settings.arguments import hashes, whole_number
-from scrapy_neardup.settings.validation import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE, whole_number
 from scrapy_neardup.tables import cuts
+from scrapy_neardup.tables.arrays import hashes, ranges
 from scrapy_neardup.tables.design import TableDesign
-from scrapy_neardup.tables.ranges import ranges
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 """Odd; 2^64 divided by the golden ratio."""

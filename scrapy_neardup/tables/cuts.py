@@ -16,7 +16,7 @@ from itertools import combinations
 from math import comb, inf
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.validation import whole_number
 from scrapy_neardup.tables.design import MAX_PROBES, Table, TableDesign, split
 
 

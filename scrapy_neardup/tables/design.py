@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.validation import whole_number
 
 MAX_PROBES = 4096
 """Maximum number of look-ups of a query; more cost more than comparing a million fingerprints."""

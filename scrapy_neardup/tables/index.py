@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster_type
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.settings.arguments import hashes, whole_number
-from scrapy_neardup.settings.validation import MAX_DISTANCE
+from scrapy_neardup.settings.validation import MAX_DISTANCE, whole_number
+from scrapy_neardup.tables.arrays import hashes
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign, masks_within
 
 _WIDTH = 8

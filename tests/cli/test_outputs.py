@@ -87,7 +87,7 @@ def test_temporary_files_of_jobs_that_can_not_be_written(call, monkeypatch, tmp_
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(choosing, "_deal", full)
+    monkeypatch.setattr(choosing, "components", full)
     said = call("dedupe", "in", "--output", "out", status=2).stderr
     assert said == "Error: out: can't be written: No space left on device\n"
 

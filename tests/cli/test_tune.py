@@ -9,7 +9,6 @@ from datasets import write_lines
 from scrapy_neardup.cli.tune import _headline, _warnings
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.tuning import Configuration, Measured, Outcome, Share, chosen
-from scrapy_neardup.report.differences import Difference
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def test_one_drop_in_ten_that_loses_content_is_said_whatever_is_chosen():
     for choice in (default, other):
         [warning] = _warnings(measured, choice)
         assert warning.startswith("10 of 100 drops lose content. NEARDUP_DENY names")
-    named = {1: Difference(in_words=False, examples=("1", "2"))}
+    named = {1: "numbers (1, 2)"}
     little = replace(default, lost=1, differences=named)
     assert _headline(little).startswith("Keep the defaults if pages that differ only a")
     harmless = replace(default, lost=1)

@@ -18,7 +18,6 @@ from scrapy_neardup.offline.readers.files import identity
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed.packedindex import encode_index
-from scrapy_neardup.tables.packed.rows import Strings
 
 COUNT = 700
 RANDOM = np.random.default_rng(0)
@@ -35,7 +34,7 @@ def write_raw(path):
 def write_packed(path, *, named=True, schema=None):
     path = path.with_suffix(".pack")
     ids = np.array([page_id(page.encode()) for page in PAGES], np.uint64)
-    known = {"ids": ids, "urls": Strings.of(map(str.encode, PAGES))} if named else {}
+    known = {"ids": ids, "url": lambda place: PAGES[place].encode()} if named else {}
     design = cuts.nested(0, levels=(1,))
     with path.open("wb") as file:
         write_pieces(file, encode_index(FINGERPRINTS, design=design, schema=schema, **known))
@@ -91,7 +90,7 @@ def test_every_format_gives_its_rows(kind, tmp_path):
         assert source.fingerprints(start, stop).tolist() == fingerprints[start:stop].tolist()
         assert source.fingerprints(start, stop).dtype == np.uint64
         same(source.names(start, stop), names[start:stop])
-        same(source.ids(start, stop), None if ids is None else ids[start:stop])
+    same(source.ids(), ids)
     rows = np.array([699, 3, 3, 200])
     assert source.names_of(rows) == [names[row] for row in rows]
 
@@ -133,8 +132,8 @@ def test_a_chain_numbers_rows_on(tmp_path):
     parts = list(chain.parts(600, 500))
     assert [part.row for part in parts] == [600, 700, 1200, 1400, 1900]
     assert np.concatenate([part.read() for part in parts]).tolist() == whole[600:].tolist()
-    assert chain.ids(0, 5) is None
-    assert chain.ids(700, 702).tolist() == named.ids(0, 2).tolist()
+    assert chain.ids() is None
+    assert Chain([named, Chain([]), named]).ids().tolist() == 2 * named.ids().tolist()
     assert list(Chain([raw]).names(3, 5)) == [3, 4]
     assert len(Chain([])) == 0
 
@@ -268,12 +267,21 @@ def test_names_are_of_any_simple_kind(tmp_path):
     assert list(open_source(path).names(1, 3)) == [1, 2]
 
 
+def test_names_in_memory():
+    strings = [b"", b"abc", b"", "é".encode(), b"x" * 1000]
+    held = fingerprintfiles.Strings.of(strings)
+    assert [[*held.between(start, 5)] for start in range(6)] == [strings[at:] for at in range(6)]
+
+
 def test_names_in_very_many_files():
     """In quadratic time these took a minute."""
     names = [str(number) for number in range(20_000)]
     one = np.zeros(1, np.uint64)
     chain = Chain(
-        [fingerprintfiles.ArraySource(one, Strings.of([name.encode()])) for name in names]
+        [
+            fingerprintfiles.ArraySource(one, fingerprintfiles.Strings.of([name.encode()]))
+            for name in names
+        ]
     )
     assert chain.names_of(np.arange(len(names))) == names
     assert list(chain.names(7, 7)) == []

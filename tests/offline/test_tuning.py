@@ -21,7 +21,7 @@ from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import judge
-from scrapy_neardup.offline.jobs.truth import ReadPage, Texts, audited_pages, truth_of
+from scrapy_neardup.offline.jobs.truth import Texts, audited_pages, truth_of
 from scrapy_neardup.offline.jobs.tuning import (
     Configuration,
     Outcome,
@@ -54,7 +54,7 @@ def truth(contents, address="http://a.example/{}/", kept=None):
     texts = Texts()
     for number, content in enumerate(contents):
         read = Content.of_text(content) if isinstance(content, str) else content
-        texts.add(ReadPage(address.format(number), read))
+        texts.add((address.format(number), read))
     texts.learn_template(np.ones(len(texts), bool) if kept is None else kept)
     return truth_of(texts)
 
@@ -109,7 +109,7 @@ def test_a_line_that_most_pages_of_a_folder_share_is_a_word():
     texts = Texts()
     for name, pages in (("one", shared), ("two", edition)):
         for number, each in enumerate(pages):
-            texts.add(ReadPage(f"http://a.example/{name}/{number}", each))
+            texts.add((f"http://a.example/{name}/{number}", each))
     texts.learn_template(np.ones(24, bool))
     assert truth_of(texts).nearest.tolist() == [-1] * 12 + list(range(12))
 
@@ -152,11 +152,11 @@ def test_an_audit_gives_the_texts_it_holds():
     audit.drop("http://a.example/2", kept)
     audit.kept("http://a.example/1", text="again")
     audit.entries.append({**audit.entries[0], "page": "http://a.example/3", "text": None})
-    [found] = audited_pages(entries(audit.lines(), "a"))
-    assert (found.name, found.content.title, found.content.headings) == (
+    [(name, found)] = audited_pages(entries(audit.lines(), "a"))
+    assert (name, found.title, found.headings) == (
         "http://a.example/1", "One", ("H",)
     )  # fmt: skip
-    assert {block.form: block.text.split() for block in found.content.blocks} == {
+    assert {block.form: block.text.split() for block in found.blocks} == {
         Form.CONTENT: ["one", "two", "three"],
         Form.LINKS: ["a", "b"],
         Form.NAMED: ["ads"],
@@ -168,7 +168,7 @@ def test_an_audit_gives_the_texts_it_holds():
 
 def pages(*texts):
     contents = (None if text is None else Content.of_text(text) for text in texts)
-    return [ReadPage(f"http://a.example/?sid={number}", each)
+    return [(f"http://a.example/?sid={number}", each)
             for number, each in enumerate(contents)]  # fmt: skip
 
 
@@ -207,8 +207,8 @@ def test_each_configuration_judges_all_pages_as_a_scan_would():
             analyser = Analyser(parameters)
             detector = Detector(analyser, store)
             verdicts = [
-                await judge(analyser.page(page.content, page_id=number, url=page.name), detector)
-                for number, page in enumerate(found)
+                await judge(analyser.page(content, page_id=number, url=name), detector)
+                for number, (name, content) in enumerate(found)
             ]
         return [number for number, verdict in enumerate(verdicts) if verdict.is_duplicate]
 

@@ -13,7 +13,7 @@ from store_registry import EVERYTHING, counts, outcome, page
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
-from scrapy_neardup.tables.packed.rows import Strings, Unpacked
+from scrapy_neardup.tables.packed.rows import Unpacked
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 SCHEMA = {"hash": "blake2b-1", "shingle_size": 3}
@@ -35,7 +35,7 @@ def index_of(pages, matching, schema):
         np.array([page.fingerprint for page in pages], np.uint64),
         schema=schema,
         ids=np.array([page.id for page in pages], np.uint64),
-        urls=Strings.of((page.url or "").encode() for page in pages),
+        url=lambda place: (pages[place].url or "").encode(),
         records=Unpacked(shape, record, columns.__getitem__, columns=len(columns)),
     )
 
@@ -54,8 +54,8 @@ def base():
     """Two pages, 4 bits from each other."""
     fingerprints = np.array([0, 0b1111], np.uint64)
     ids = np.array([7, 5], np.uint64)
-    urls = Strings.of([b"https://a.example/7", b""])
-    return opened(fingerprints, schema=SCHEMA, ids=ids, urls=urls)
+    urls = b"https://a.example/7", b""
+    return opened(fingerprints, schema=SCHEMA, ids=ids, url=urls.__getitem__)
 
 
 def over(base, store: Store) -> LayeredStore:

@@ -10,7 +10,7 @@ from store_registry import on_store
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.base import MAX_MEMBERS
-from scrapy_neardup.stores.embedded.entryindex import MAX_TOPICS, Notice, NoticeBoard
+from scrapy_neardup.stores.embedded.memorystore import MAX_TOPICS, Notice, NoticeBoard
 from scrapy_neardup.stores.sqlite.sqlitestore import sqlite_admin
 
 

@@ -12,7 +12,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.stores.packfile import MAGIC, VERSION, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.packed.packedindex import encode_index
-from scrapy_neardup.tables.packed.rows import Strings, Unpacked
+from scrapy_neardup.tables.packed.rows import Unpacked
 
 
 @cache
@@ -26,7 +26,7 @@ def packed(count=6, max_distance=0, *, named=True):
             design=cuts.nested(max_distance, levels=(max_distance + 1,)),
             schema={"hash": "test"},
             ids=np.arange(count, dtype=np.uint64) if named else None,
-            urls=Strings.of(b"http://x/%d" % place for place in range(count)) if named else None,
+            url=b"http://x/%d".__mod__ if named else None,
             records=records(count) if named else None,
         ),
     )

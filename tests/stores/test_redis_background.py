@@ -7,14 +7,14 @@ from store_registry import on, page
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import background as redis_background
-from scrapy_neardup.stores.redis.background import Background
+from scrapy_neardup.stores.redis import store as redis_store
+from scrapy_neardup.stores.redis.store import Background
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["ends then", "goes on"])
 async def test_the_step_under_way_is_the_last_one(ends, monkeypatch):
     """Close waits for it, but not for ever."""
-    monkeypatch.setattr(redis_background, "MAX_END", 30 if ends else 0.05)
+    monkeypatch.setattr(redis_store, "MAX_END", 30 if ends else 0.05)
     steps, allowed = asyncio.Queue(), asyncio.Event()
 
     async def step() -> None:

@@ -19,8 +19,8 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
     StoreUnavailableError,
 )
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
+from scrapy_neardup.stores import StoreOptions, open_store
+from scrapy_neardup.stores.embedded.memorystore import EmbeddedIndex
 from scrapy_neardup.stores.sqlite import sqlitestore
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.verdict import Decision, Page
@@ -78,7 +78,7 @@ async def test_rows_are_used_again(path):
 async def test_the_url_of_another_page_that_took_the_row_is_not_given(path):
     async with open_store(f"sqlite:{path}") as store:
         await keep(store, page(1, 5, url="https://a.example/"))
-    file = SQLiteFile(path, "default", {"max_distance": 3})
+    file = SQLiteFile(path, StoreOptions())
     assert file.url(0, page_id=1) == "https://a.example/"
     assert file.url(0, page_id=2) is None
     assert file.url(1, page_id=1) is None

@@ -18,7 +18,7 @@ from sqlite_files import copied
 from store_registry import keep, page, spread
 
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
-from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.schema import APPLICATION_ID, FORMAT_VERSION
 from scrapy_neardup.verdict import Page
@@ -175,9 +175,9 @@ async def test_any_bit_that_flips_is_noticed_or_changes_nothing(path):
 
     def held() -> object:
         """All that a crawl reads of the file; the URLs, as far as they can be told."""
-        file = SQLiteFile(path, "default", {"max_distance": 3, **matching.record()})
+        file = SQLiteFile(path, StoreOptions(matching=matching, schema=matching.record()))
         try:
-            chunks = list(file.entries(matching))
+            chunks = list(file.entries())
             rows = np.concatenate([chunk.rows for chunk in chunks]).tolist()
             records = np.concatenate([chunk.records for chunk in chunks])
             evidence = [each for chunk in chunks for each in chunk.evidence]

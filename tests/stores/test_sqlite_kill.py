@@ -34,7 +34,7 @@ from tried import row
 
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.base import StoreOptions
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
+from scrapy_neardup.stores.embedded.memorystore import EmbeddedIndex
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.stores.sqlite import sqlitestore
 from scrapy_neardup.stores.sqlite.schema import SUM_BYTES, is_whole
@@ -216,7 +216,7 @@ class Replay:
         if outcome.reason in NEW:
             self.pending[page.id] = (page.fingerprint, 0)
         elif outcome.reason is Reason.NEAR:
-            match = outcome.candidate.page_id
+            match = outcome.match.page_id
             key, dropped = self.pending.get(match) or self.kept[match]
             if match in self.pending:
                 self.pending[match] = (key, dropped + 1)

@@ -10,7 +10,7 @@ import pytest
 from store_registry import until
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.embedded.entryindex import Notice
+from scrapy_neardup.stores.embedded.memorystore import Notice
 from scrapy_neardup.stores.sqlite import sqlitestore
 from scrapy_neardup.stores.sqlite.file import Changes
 from scrapy_neardup.stores.sqlite.sqlitestore import WriteBehind

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores import SCHEMES, StoreStats, base
-from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.entryformat import KeyRecord
 from scrapy_neardup.verdict import Candidate, Reason, Verdict
 
 HELD = {}

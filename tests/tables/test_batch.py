@@ -8,8 +8,8 @@ from twins import both_ways
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import batchsearch as batch
 from scrapy_neardup.tables import cuts
+from scrapy_neardup.tables.arrays import ranges
 from scrapy_neardup.tables.batchsearch import BatchSearch, choose_design
-from scrapy_neardup.tables.ranges import ranges
 
 _both_ways = both_ways(batch, "QueryTable", batch.QueryTable, batch.PureQueryTable)
 

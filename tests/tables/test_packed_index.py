@@ -8,7 +8,6 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign, cuts
 from scrapy_neardup.tables.packed import elias_fano
 from scrapy_neardup.tables.packed.packedindex import packed_design
-from scrapy_neardup.tables.packed.rows import Strings
 
 _both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
 
@@ -41,7 +40,7 @@ def test_rows_are_sorted_by_fingerprint_and_id(count):
     fingerprints = clustered(random, count, clusters=3, flips=1)
     ids = random.integers(0, max(count // 2, 1), count).astype(np.uint64) << np.uint64(50)
     urls = [f"http://x/é{place}".encode() if place % 3 else b"" for place in range(count)]
-    index = opened(fingerprints, ids=ids, urls=Strings.of(urls))
+    index = opened(fingerprints, ids=ids, url=urls.__getitem__)
     order = np.lexsort((ids, fingerprints))
     assert len(index) == count
     assert index.fingerprints(0, count).tolist() == fingerprints[order].tolist()
@@ -105,14 +104,3 @@ def test_the_design_follows_the_number():
     assert len(packed_design(1000, 3, tables=10).tables) == 10
     with pytest.raises(ConfigurationError, match="one of 4, 10, 16"):
         packed_design(1000, 3, tables=5)
-
-
-def test_strings():
-    strings = [b"", b"abc", b"", "é".encode(), b"x" * 1000]
-    held = Strings.of(strings)
-    assert list(held.between(0, 5)) == strings
-    assert list(held.between(3, 5)) == strings[3:]
-    order = np.array([4, 0, 1, 1, 3])
-    assert list(held.take(order).between(0, 5)) == [strings[place] for place in order]
-    assert len(Strings.of([])) == 0
-    assert len(Strings.of([]).take(np.array([], np.intp))) == 0

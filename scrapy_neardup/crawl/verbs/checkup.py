@@ -28,7 +28,7 @@ from scrapy_neardup.settings.catalogue import OPTIONS, Option
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
 from scrapy_neardup.stores.base import differences
-from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.entryformat import KeyRecord
 from scrapy_neardup.urls import redact_store
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"

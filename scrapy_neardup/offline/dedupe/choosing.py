@@ -25,7 +25,7 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC, Integers
 from scrapy_neardup.fingerprints.shingles import first_of_each
 from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions
-from scrapy_neardup.offline.dedupe.jobplan import Run
+from scrapy_neardup.offline.dedupe.jobplan import Job
 from scrapy_neardup.offline.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.execution import left_of, release
 from scrapy_neardup.offline.files.sortedruns import POSTING, BucketRuns, sorted_entries
@@ -152,11 +152,6 @@ class Decisions:
             file.write(self._entries.data)
 
 
-def are_written(folder: str) -> bool:
-    """Return whether all decisions are written."""
-    return exists(f"{folder}/{_FILE}")
-
-
 def read_decisions(folder: str, documents: int, start: int, stop: int) -> Removals:
     """Return the decisions about documents `start` to `stop` of `documents` documents."""
     kind = _entry_type(documents)
@@ -209,7 +204,16 @@ def components(
     part_bytes = min(memory, 1 << 26)  # so that several processes decide
     number = min(512, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
     files = [Path(folder, f"{each:03}.part") for each in range(number)]
-    _deal(path, files, sets)
+    with ExitStack() as stack, path.open("rb") as file:
+        opened = [stack.enter_context(each.open("wb")) for each in files]
+        while content := file.read(_LABELLED * POSTING.itemsize):
+            entries = np.frombuffer(content, POSTING)
+            labels = sets.find_many(entries["page"].astype(np.int64))
+            target = PUBLIC.mix(labels.astype(np.uint64)) % np.uint64(number)
+            order = np.argsort(target, kind="stable")
+            edges = np.searchsorted(target[order], np.arange(number + 1))
+            for part, (start, end) in zip(opened, pairwise(edges), strict=True):
+                part.write(entries[order[start:end]].tobytes())
     path.unlink()
     for each in files:
         entries = np.fromfile(each, POSTING)
@@ -218,45 +222,33 @@ def components(
             yield entries
 
 
-def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
-    """Distribute the entries of a file to several, by the components of their documents."""
-    with ExitStack() as stack, path.open("rb") as file:
-        opened = [stack.enter_context(each.open("wb")) for each in files]
-        while content := file.read(_LABELLED * POSTING.itemsize):
-            entries = np.frombuffer(content, POSTING)
-            labels = sets.find_many(entries["page"].astype(np.int64))
-            target = PUBLIC.mix(labels.astype(np.uint64)) % np.uint64(len(files))
-            order = np.argsort(target, kind="stable")
-            edges = np.searchsorted(target[order], np.arange(len(files) + 1))
-            for each, (start, end) in zip(opened, pairwise(edges), strict=True):
-                if start < end:
-                    each.write(entries[order[start:end]].tobytes())
-
-
 _DOCUMENT_BYTES = 10
 """Bytes of memory for each document: its decision and its component."""
 
 
-def choose(files: SketchFiles, folder: str, options: DedupeOptions, run: Run) -> None:
-    """Decide about all documents, and write the decisions to `folder`."""
+def choose(job: Job, files: SketchFiles, options: DedupeOptions) -> None:
+    """Decide about all documents, and write the decisions to the job's folder, unless they are."""
+    if exists(f"{job.folder}/{_FILE}"):
+        return
+    job.is_for_all()
     decisions = Decisions(len(files))
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
-    local = None if is_remote(folder) else folder
+    local = None if is_remote(job.folder) else job.folder
     with TemporaryDirectory(prefix="candidates-", dir=local) as temporary:
         _find_equals(files, decisions, temporary, memory)
         release()
-        buckets, shared = BucketRuns(temporary, memory), options.features.shared
+        buckets = BucketRuns(temporary, memory, options.features.shared)
         for documents, heads in _distinct(files, decisions):
-            buckets.add(heads["features"].copy(), documents, shared)
-        buckets.flush(shared)
+            buckets.add(heads["features"].copy(), documents)
+        buckets.flush()
         release()
         words = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
         size = 8 * words // max(len(files), 1)
         parts = components(common(buckets), len(files), temporary, memory, size)
-        for removed in run(_decided, parts, files, options):
+        for removed in job.run(_decided, parts, files, options):
             decisions.note(*removed)
     decisions.settle()
-    decisions.write(folder)
+    decisions.write(job.folder)
     del decisions
     release()
 
@@ -284,8 +276,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
     """Note the documents with the same text as one that ranks before them."""
     buckets = BucketRuns(f"{folder}/equal", memory)
     for documents, heads in _distinct(files, decisions):
-        buckets.add(heads["digest"][:, None].copy(), documents, 1)
-    buckets.flush(1)
+        buckets.add(heads["digest"][:, None].copy(), documents)
     for entries in common(buckets):
         documents = entries["page"].astype(np.int64)
         order = np.lexsort((documents, files.heads(documents, "rank")))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.dedupe import jobplan
-from scrapy_neardup.offline.dedupe.choosing import are_written, choose, read_decisions
+from scrapy_neardup.offline.dedupe.choosing import choose, read_decisions
 from scrapy_neardup.offline.dedupe.joboptions import DedupeOptions, TrimOptions
 from scrapy_neardup.offline.dedupe.jobplan import Job
 from scrapy_neardup.offline.dedupe.sketching import Sketched, SketchFiles, sketch
@@ -123,9 +123,7 @@ def _deduped(job: Job, options: DedupeOptions) -> DedupeSummary:
     sketches = job.tasks("sketches", "sketches")
     sketched = [Sketched(*each) for each in job.results("read", sketches, sketch, options)]
     files = SketchFiles(sketches, [each.documents for each in sketched], options)
-    if not are_written(job.folder):
-        job.is_for_all()
-        choose(files, job.folder, options, job.run)
+    choose(job, files, options)
     tasks = [
         task._replace(done=f"{job.output}/{removed_name(task.number, task.shard)}")
         for task, found in zip(sketches, sketched, strict=True)

@@ -14,8 +14,8 @@ from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.fingerprints.broder import Filter, checked_filter
 from scrapy_neardup.offline.readers.files import FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
-from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, View
+from scrapy_neardup.settings.validation import whole_number
 
 _RULES = ("first", "longest", "shortest-url")
 

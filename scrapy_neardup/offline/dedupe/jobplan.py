@@ -121,8 +121,6 @@ _FREE = {"memory", "skip_bad"}
 
 Watch = Callable[[str, int, float], None]
 """Function of the step, its number of finished documents, and its progress in [0, 1]."""
-Run = Callable[..., Iterable[Any]]
-"""(function, tasks, *arguments) -> results, in order: `Job.run`."""
 
 
 class Task(NamedTuple):

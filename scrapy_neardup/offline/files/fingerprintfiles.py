@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +16,14 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source, within
 from scrapy_neardup.offline.files.storedpages import SCANNED, Spool, Stored, read_stored
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.corpus import kind_of
-from scrapy_neardup.offline.readers.files import (
-    content_of,
-    is_pipe,
-    is_remote,
-    opened,
-    unicode_of,
-    using_temporary,
-)
 from scrapy_neardup.offline.readers.parquetheaders import check_readable, page_sizes
 from scrapy_neardup.offline.readers.tables import reading_table, table_rows
 from scrapy_neardup.offline.readers.textual import objects
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
-from scrapy_neardup.tables.packed.rows import Strings, Unpacked
+from scrapy_neardup.tables.packed.rows import Unpacked
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
 _HEX = re.compile("[0-9a-fA-F]{16}")
@@ -49,7 +43,7 @@ class _RawFile(FileSource):
         self.length = size // 8
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        values = np.frombuffer(content_of(self.path, start * 8, (stop - start) * 8), "<u8")
+        values = np.frombuffer(files.content_of(self.path, start * 8, (stop - start) * 8), "<u8")
         if len(values) < stop - start:
             raise InputError(f"{self.path}: became shorter while it was read")
         return values.astype(np.uint64, copy=False)
@@ -57,7 +51,9 @@ class _RawFile(FileSource):
 
 def packed_at(path: str) -> PackedIndex:
     """Return the index of a packed file, which is read if it isn't a local one."""
-    return read_packed(content_of(path), path) if is_remote(path) else open_packed(path)
+    return (
+        read_packed(files.content_of(path), path) if files.is_remote(path) else open_packed(path)
+    )
 
 
 class _PackedFile(FileSource):
@@ -86,11 +82,34 @@ class _PackedFile(FileSource):
         rows = range(start, stop)
         return [*map(self.index.rows.name, rows)] if self.has_names else rows
 
-    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+    def ids(self) -> NDArray[np.uint64] | None:
         rows = self.index.rows
         if not rows.has_ids:
-            return super().ids(start, stop)
-        return np.array([rows.page_id(row) for row in range(start, stop)], np.uint64)
+            return super().ids()
+        return np.array([rows.page_id(row) for row in range(len(self))], np.uint64)
+
+
+class Strings(NamedTuple):
+    """Concatenated byte strings, and the end of each, int64."""
+
+    data: bytearray
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, strings: Iterable[bytes]) -> Self:
+        """Collect `strings`."""
+        data, ends = bytearray(), array("q")
+        for string in strings:
+            data += string
+            ends.append(len(data))
+        return cls(data, np.array(ends, np.int64))
+
+    def between(self, start: int, stop: int) -> Iterator[bytes]:
+        """Yield the strings from place `start` to `stop`."""
+        begin = int(self.ends[start - 1]) if start else 0
+        for end in self.ends[start:stop].tolist():
+            yield bytes(self.data[begin:end])
+            begin = end
 
 
 class ArraySource(Source):
@@ -175,7 +194,7 @@ def scanned_lines(
                     ) from error
             yield page.encode("utf-8", "replace")
 
-    with using_temporary(), Spool() if stored else nullcontext() as spool:
+    with files.using_temporary(), Spool() if stored else nullcontext() as spool:
         names = Strings.of(pages(spool))
     [schema] = schemas or [None]
     return ArraySource(np.array(fingerprints, np.uint64), names, schema, spool)
@@ -186,9 +205,9 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
 
     `column` has the fingerprints in a Parquet file; `stored` is as in `scanned_lines`.
     """
-    if path == "-" or is_pipe(path):
+    if path == "-" or files.is_pipe(path):
         return scanned_lines(path, stored=stored)
-    start = content_of(path, 0, len(MAGIC))
+    start = files.content_of(path, 0, len(MAGIC))
     if start == MAGIC:
         return _PackedFile(path)
     if start.startswith(b"PAR1"):
@@ -208,7 +227,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
 
 def _is_scanned(path: str, column: str) -> bool:
     """Return whether the fingerprints of a Parquet file are digits, as ``scan`` writes them."""
-    with reading_table(path), opened(path) as file:
+    with reading_table(path), files.opened(path) as file:
         from pyarrow.parquet import read_schema  # noqa: PLC0415
 
         schema = read_schema(file)
@@ -244,26 +263,25 @@ class _ParquetFile(FileSource):
         super().__init__(path, column)
         self._column = column
         with reading_table(path):
-            from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+            from pyarrow.parquet import ParquetFile, read_metadata  # noqa: PLC0415
 
-            self._file = ParquetFile(opened(path) if is_remote(path) else path)
-            columns = self._file.schema_arrow.names
-            groups = self._file.metadata
-            with opened(path) as file:
+            with files.opened(path) as file:
+                groups = read_metadata(file)
                 check_readable(file, groups)
+            leaves = [groups.schema.column(leaf).path for leaf in range(groups.num_columns)]
+            self._name = next((name for name in ("page", "url") if name in leaves), None)
+            self.has_names = self._name is not None
+            # A name that a dictionary has once for millions of rows stays there.
+            self._file = ParquetFile(
+                files.opened(path) if files.is_remote(path) else path,
+                read_dictionary=[self._name] if self._name else None,
+            )
+            columns = self._file.schema_arrow.names
         if column not in columns:
             raise InputError(
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
                 " the fingerprints with --column"
             )
-        leaves = [self._file.schema.column(leaf).path for leaf in range(groups.num_columns)]
-        self._name = next((name for name in ("page", "url") if name in leaves), None)
-        if self._name:
-            # A name that a dictionary has once for millions of rows stays there.
-            self._file = ParquetFile(
-                opened(path) if is_remote(path) else path, read_dictionary=[self._name]
-            )
-        self.has_names = self._name is not None
         sizes = [int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups)]
         if max(sizes, default=0) > MAX_GROUP:
             raise InputError(
@@ -307,7 +325,7 @@ class _ParquetFile(FileSource):
         from pyarrow import BinaryScalar  # noqa: PLC0415  (that of strings, too)
 
         is_text = isinstance(value, BinaryScalar)
-        name = unicode_of(bytes(value.as_buffer())) if is_text else str(value.as_py())
+        name = files.unicode_of(bytes(value.as_buffer())) if is_text else str(value.as_py())
         if len(name) > MAX_NAME:
             raise InputError(
                 f"{self.path}: the column {self._name!r} has a name of {len(name):,} characters,"
@@ -323,7 +341,7 @@ class _ParquetFile(FileSource):
     def _read_group(self, group: int, column: str) -> Any:
         with reading_table(self.path):
             metadata = self._file.metadata.row_group(group)
-            with opened(self.path) as file:
+            with files.opened(self.path) as file:
                 size = sum(
                     sum(page_sizes(file, leaf))
                     for leaf in map(metadata.column, range(metadata.num_columns))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, Hashes, Integers
 from scrapy_neardup.offline.readers.files import content_of, written
-from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.validation import whole_number
 
 POSTING = np.dtype([("digest", "<u8"), ("page", "<i8")])
 """An entry of a run: 16 bytes."""
@@ -122,33 +122,37 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
 
 
 class BucketRuns:
-    """A growing list of (bucket, page) in sorted runs, within `memory` bytes."""
+    """A growing list of (bucket, page) in sorted runs, within `memory` bytes.
 
-    def __init__(self, folder: str, memory: int) -> None:
-        self._folder, self._memory = folder, memory
+    A page is in a bucket for each choice of `shared` of its features.
+    """
+
+    def __init__(self, folder: str, memory: int, shared: int = 1) -> None:
+        self._folder, self._memory, self._shared = folder, memory, shared
         self._runs: list[Run] = []
         self._waiting: list[tuple[Hashes, Integers]] = []
         self._held = 0
 
-    def add(self, features: Hashes, pages: Integers, shared: int) -> None:
-        """Put pages (n,) into a bucket for each choice of `shared` of their features (n, k)."""
-        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING + _ROW
+    def add(self, features: Hashes, pages: Integers) -> None:
+        """Put pages (n,) into the buckets of their features (n, k); all have k of them."""
+        each = max(1, comb(features.shape[1], self._shared)) * POSTING.itemsize * _WORKING + _ROW
         most = max(1, self._memory // each)
         for start in range(0, len(pages), most):
             part = pages[start : start + most]
             if self._held + len(part) > most:
-                self.flush(shared)
+                self.flush()
             self._waiting.append((features[start : start + most], part))
             self._held += len(part)
 
-    def flush(self, shared: int) -> None:
-        """Write all pages added since the last run; all have one number of features."""
+    def flush(self) -> None:
+        """Write all pages added since the last run, which frees their memory."""
         if self._waiting:
             features, pages = map(np.concatenate, zip(*self._waiting, strict=True))
             path = f"{self._folder}/{len(self._runs):06}.run"
-            self._runs.append(write_run(features, pages, shared, path))
+            self._runs.append(write_run(features, pages, self._shared, path))
             self._waiting, self._held = [], 0
 
     def ranges(self) -> Iterator[Range]:
-        """Cut the runs into ranges that fit into memory."""
+        """Cut all runs into ranges that fit into memory."""
+        self.flush()
         return ranges_of(self._runs, self._memory)

@@ -49,13 +49,13 @@ class Source:
         names = [self.names(row, row + 1)[0] for row in distinct.tolist()]
         return [names[index] for index in indexes.tolist()]
 
-    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
-        """Return their recorded page ids, or else ids made from their names."""
+    def ids(self) -> NDArray[np.uint64] | None:
+        """Return the recorded page ids of all rows, or else ids made from their names."""
         if not self.has_names:
             return None
         from scrapy_neardup.judge.analysis import page_id  # noqa: PLC0415  (it imports lxml)
 
-        names = self.names(start, stop)
+        names = self.names(0, len(self))
         return np.array([page_id(identity(str(name))) for name in names], np.uint64)
 
     def parts(self, start: int, size: int) -> Iterator[RowRange]:
@@ -122,9 +122,9 @@ class Chain(Source):
             names += source.names(low, high) if source.has_names else numbers
         return names
 
-    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+    def ids(self) -> NDArray[np.uint64] | None:
         """See `Source.ids`; None if any of the sources has none."""
-        found = [source.ids(*rows) for source, rows in self._within(start, stop)]
+        found = [source.ids() for source in self._sources if len(source)]
         known = [ids for ids in found if ids is not None]
         return np.concatenate(known) if known and len(known) == len(found) else None
 

@@ -34,11 +34,6 @@ SCANNED = "a page as scan prints it"
 """The expected content of a line, for messages."""
 
 
-def spelt(kind: Filter) -> str:
-    """Return a filter as in files and on command lines: ``6,14,2``."""
-    return ",".join(map(str, kind))
-
-
 class Stored(NamedTuple):
     """The stored data of a page; its known `shape` says with which data it is comparable."""
 
@@ -66,8 +61,9 @@ def spelt_out(
     `sketch` has the sizes of both sketches in bits; None where pages have none.
     """
     digits = [f"{feature:016x}" for feature in stored.features]
+    features = {",".join(map(str, kind)): digits[: kind.features]} if digits and kind else None
     return {
-        "features": {spelt(kind): digits[: kind.features]} if digits and kind else None,
+        "features": features,
         "path": digits[-1] if digits and sketch else None,
         "sketch": {f"{sketch[0]}x{sketch[1]}": b64encode(stored.evidence).decode()}
         if sketch
@@ -90,10 +86,8 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
     shape = dict(zip(("text_bits", "named_bits"), sizes, strict=True))
     if line.get("features"):
         ((written, digits),) = line["features"].items()
-        kind, features = (
-            Filter(*map(int, written.split(","))),
-            tuple(int(each, 16) for each in digits),
-        )
+        kind = Filter(*map(int, written.split(",")))
+        features = tuple(int(each, 16) for each in digits)
         if len(features) != kind.features:
             raise ValueError(f"{len(features)} features aren't {written}")
         shape |= zip(("features", "feature_size", "shared_features"), kind, strict=True)
@@ -161,21 +155,29 @@ class Spool:
         return np.ascontiguousarray(self._features[:, column])
 
 
-def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
-    """Return a function from a row to the keys of a line on its page; it holds all features."""
-    records = index.records
-    if records is None:
-        return lambda _: {}
-    shape = records.shape
-    columns = [postings.column(len(index)) for postings in records.postings]
-    sketch = (shape["text_bits"], shape["named_bits"]) if shape["text_bits"] else None
+def packed_lines(index: PackedIndex) -> Callable[[int, int], dict[str, Any]]:
+    """Return a function from a row and its fingerprint to the line about its page.
+
+    It holds all features.
+    """
+    rows, records = index.rows, index.records
+    shape: Mapping[str, int] = {} if records is None else records.shape
+    columns = [each.column(len(index)) for each in (records.postings if records else ())]
+    sketch = (shape["text_bits"], shape["named_bits"]) if shape.get("text_bits") else None
     kind = None
     if size := shape.get("feature_size"):
         kind = Filter(shape["features"] - bool(sketch), size, shape["shared_features"])
 
-    def line(row: int) -> dict[str, Any]:
+    def line(row: int, fingerprint: int) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "page": rows.url(row),
+            "page_id": f"{rows.page_id(row):016x}" if rows.has_ids else None,
+            "fingerprint": f"{fingerprint:016x}",
+        }
+        if records is None:
+            return found
         features = tuple(int(column[row]) for column in columns)
         stored = Stored(features if any(features) else (), records[row][PACKED.size :])
-        return spelt_out(stored, kind, sketch) | {"schema": index.schema}
+        return found | spelt_out(stored, kind, sketch) | {"schema": index.schema}
 
     return line

@@ -27,24 +27,20 @@ import numpy as np
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC, Hashes, Integers
 from scrapy_neardup.fingerprints.independent import minima, mod_sketch
-from scrapy_neardup.fingerprints.shingles import (
-    distinct,
-    first_of_each,
-    shingle_hashes,
-)
+from scrapy_neardup.fingerprints.shingles import distinct, first_of_each, shingle_hashes
 from scrapy_neardup.fingerprints.units import Unit, unit_hashes
 from scrapy_neardup.offline.clusters import UnionFind, tied
 from scrapy_neardup.offline.execution import ALONE, Workers, left_of
 from scrapy_neardup.offline.files.sortedruns import BucketRuns, entries_of
 from scrapy_neardup.offline.jobs.scanning import in_parts, texts
-from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, TokenSets, hashed, self_join
+from scrapy_neardup.offline.joins import JoinStats, SimilarPairs, hashed, self_join
 from scrapy_neardup.offline.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.offline.joins.setjoin import Share
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.files import FoundPage, using_temporary
-from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import View
-from scrapy_neardup.tables.ranges import ranges
+from scrapy_neardup.settings.validation import whole_number
+from scrapy_neardup.tables.arrays import ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +87,14 @@ class Pages:
     """The pages of a corpus, read by `work`; `view` and `ignore` are those of `texts`."""
 
     def __init__(self, corpus: Corpus, view: View, ignore: Sequence[str], work: Workers) -> None:
-        self._corpus, self._how, self.work = corpus, (view, ignore), work
+        self._corpus, self._work, self._how = corpus, work, (view, ignore)
         self.names: list[str] = []
         self.tokens: list[int] = []
 
     def read(self, of: Callable[[str], tuple[int, Any]]) -> Iterator[Any]:
         """Yield the second value of `of` for each text; note names and the first value."""
-        for name, tokens, found in in_parts(
-            self._corpus, self.work, partial, _read, of, *self._how
-        ):
+        read = in_parts(self._corpus, self._work, partial, _read, of, *self._how)
+        for name, tokens, found in read:
             self.names.append(name)
             self.tokens.append(tokens)
             yield found
@@ -136,10 +131,6 @@ class HashSets:
             return np.empty(0, np.uint64), sizes
         data = np.memmap(self._file, np.uint64, "r")
         return data[ranges(self._starts[numbers], sizes)], sizes
-
-    def token_sets(self, numbers: Integers) -> TokenSets:
-        """Return some sets, encoded together."""
-        return hashed(*self.hashes(numbers))
 
 
 _BITS = 256
@@ -184,8 +175,7 @@ def groups_of(sets: HashSets, measure: Measure, costs: Integers, memory: int) ->
                 order = np.argsort(counts[(own >> shift).view(np.int64)], kind="stable")
                 parts.append(own[order[:first]])
             rows = np.repeat(numbers, rarest[numbers])
-            buckets.add(np.concatenate(parts)[:, None], rows, 1)
-        buckets.flush(1)
+            buckets.add(np.concatenate(parts)[:, None], rows)
         alike = partial(_perhaps_similar, measure, sets.sizes, largest, bitmaps)
         labels = connected(buckets, len(sets.sizes), alike)
     together = np.flatnonzero(np.bincount(labels, minlength=len(labels))[labels] > 1)
@@ -322,7 +312,8 @@ def joined(
     `self_join`. Each process looks for the partners of some of the sets, and indexes all of them.
     """
     both, boundary = (one, None) if other is None else (np.append(one, other), len(one))
-    find = partial(self_join, sets.token_sets(both), *measured, boundary=boundary, **how)
+    encoded = hashed(*sets.hashes(both))
+    find = partial(self_join, encoded, *measured, boundary=boundary, **how)
     for number, pairs in enumerate(work(partial, shares, _of_share, find)):
         stats = replace(pairs.stats, sets=0) if number else pairs.stats  # the same for all shares
         j = (one if other is None else other)[pairs.j]
@@ -368,10 +359,9 @@ def feature_clusters(pages: Iterable[Hashes], shared: int, *, memory: int = 1 <<
     """
     memory = whole_number("memory", memory, least=1 << 20)
     with TemporaryDirectory(prefix="neardup-") as folder:
-        buckets = BucketRuns(folder, memory)
+        buckets = BucketRuns(folder, memory, shared)
         count = 0
         for features in pages:
-            buckets.add(features, np.arange(count, count + len(features)), shared)
+            buckets.add(features, np.arange(count, count + len(features)))
             count += len(features)
-        buckets.flush(shared)
         return connected(buckets, count)

@@ -122,16 +122,13 @@ class _Block:
     def __call__(self, part: RowRange) -> Found:
         """Return the pairs of a part with the queries."""
         values = part.read()
-        found: list[Pairs] = []
-        count = 0
+        empty = np.empty(0, np.int64)
+        found, count = [Pairs(empty, empty, np.empty(0, np.uint8))], 0
         for near in self._search.scan(values):
             for pairs in self._rows(near, part.row - self._first):
                 found.append(pairs)
                 count += len(pairs.scanned)
                 _check(count, self._max_pairs)
-        if not found:
-            empty = np.empty(0, np.int64)
-            return Found(empty, empty, np.empty(0, np.uint8), len(values))
         scanned, rows, distances = map(np.concatenate, zip(*found, strict=True))
         a, b = rows + self._first, scanned + part.row
         if self._turned:

@@ -20,8 +20,8 @@ from scrapy_neardup.offline.jobs.joining import Shingles
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.files import FoundPage, batches
 from scrapy_neardup.stores.entryformat import PACKED
+from scrapy_neardup.tables.arrays import ranges
 from scrapy_neardup.tables.packed import PackedIndex
-from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.verdict import Page, Verdict
 
 LEAST = 0.1
@@ -92,10 +92,8 @@ class PackedQueries:
 
     def __init__(self, index: PackedIndex, parameters: Parameters) -> None:
         self._index, self._analysers = index, [Analyser(parameters)]
-        records = index.records
-        self._sizes = (0, 0)
-        if records is not None:
-            self._sizes = records.shape["text_bits"], records.shape["named_bits"]
+        shape = index.records.shape if index.records else {"text_bits": 0, "named_bits": 0}
+        self._sizes = shape["text_bits"], shape["named_bits"]
         if not self._sizes[0]:
             # pack left them out, or scan made none; then short pages have other fingerprints.
             unconfirmed = replace(parameters, method="simhash", min_resemblance=0.0)

@@ -22,7 +22,7 @@ from scrapy_neardup.offline.readers.corpus import Corpus, Portion, records_of
 from scrapy_neardup.offline.readers.files import FoundPage, Repeated, identity
 from scrapy_neardup.offline.readers.namedcolumns import Columns
 from scrapy_neardup.settings.catalogue import OPTIONS, View
-from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -195,10 +195,10 @@ def _analysing(parameters: Parameters) -> Callable[[Iterable[FoundPage]], Iterat
 
 
 @contextmanager
-def opened_store(
+def opened(
     uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
-) -> Iterator[tuple[Store, Runner, Parameters]]:
-    """Yield an open store, a runner of its calls, and the parameters with the store's key.
+) -> Iterator[tuple[Detector, Runner]]:
+    """Yield a detector over an open store, with the store's key, and a runner of its calls.
 
     A store in memory has the public key unless another one is given, so that its output is
     comparable with other runs.
@@ -223,6 +223,7 @@ def opened_store(
         except errors.StoreError as error:
             raise errors.ConfigurationError(str(error)) from error  # the command line names it
         try:
-            yield store, runner, replace(parameters, hash_key=hash_key or store.key)
+            keyed = replace(parameters, hash_key=hash_key or store.key)
+            yield Detector(Analyser(keyed), store), runner
         finally:
             runner.run(store.close())

@@ -9,25 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.fingerprints import digest, features, token_hashes
 from scrapy_neardup.fingerprints.hashing import Hashes, token_hashes_of_each
 from scrapy_neardup.judge.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.offline.clusters import cluster
 from scrapy_neardup.offline.execution import ALONE
-from scrapy_neardup.offline.jobs.joining import (
-    SHINGLE_BYTES,
-    HashSets,
-    groups_of,
-    joined,
-    parts_of,
-)
+from scrapy_neardup.offline.jobs import joining
+from scrapy_neardup.offline.jobs.joining import HashSets
 from scrapy_neardup.offline.jobs.scanning import contents
 from scrapy_neardup.offline.joins.measures import jaccard
 from scrapy_neardup.offline.readers.files import FoundPage
@@ -38,18 +32,14 @@ _FORMS = {why: form for form, why in OMITTED.items()}
 """Reason in an audit -> form of the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page: its URL or place, and its content, None if it can't be read."""
-
-    name: str
-    content: Content | None
+ReadPage = tuple[str, Content | None]
+"""A page: its URL or place, and its content, None if it can't be read."""
 
 
 def read_pages(records: Iterable[FoundPage], analyser: Analyser) -> Iterator[ReadPage]:
     """Yield the pages of records, as `scan` reads them."""
     for record, content in contents(records, analyser.read, Content.of_text):
-        yield ReadPage(record.page, content if isinstance(content, Content) else None)
+        yield record.page, content if isinstance(content, Content) else None
 
 
 def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
@@ -59,7 +49,7 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
         is_page = entry.get("event") is None and isinstance(entry.get("text"), str)
         if is_page and entry["page"] not in names:
             names.add(entry["page"])
-            yield ReadPage(
+            yield (
                 entry["page"],
                 Content(
                     title=entry.get("title") or "",
@@ -143,10 +133,11 @@ class Texts:
 
     def add(self, page: ReadPage) -> None:
         """Add the next page."""
-        folder = page.name.partition("?")[0].rpartition("/")[0]
+        name, content = page
+        folder = name.partition("?")[0].rpartition("/")[0]
         self._folders.setdefault(folder, []).append(len(self))
-        named, tokens, counts = _read(page.content or Content())
-        lines = [_name(tokens[start:stop]) for start, stop in _bounds(counts)]
+        named, tokens, counts = _read(content or Content())
+        lines = [digest(tokens[start:stop].tobytes()) for start, stop in _bounds(counts)]
         self._pages.append((np.array(lines, np.uint64), counts, named, tokens))
 
     def learn_template(self, kept: NDArray[np.bool_]) -> None:
@@ -176,7 +167,7 @@ class Texts:
                 parts.append(tokens[start:stop])
                 own += stop - start
         if own < MIN_JUDGED_TOKENS:
-            return np.array([_name(tokens)][: len(tokens)], np.uint64)
+            return np.array([digest(tokens.tobytes())][: len(tokens)], np.uint64)
         return features(np.concatenate(parts), shingle_size=SHINGLE)[0]
 
 
@@ -185,13 +176,13 @@ def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> 
 
     Pages with equal sets of shingles are compared once.
     """
-    firsts: dict[bytes, int] = {}
+    firsts: dict[int, int] = {}
     nearest = np.full(len(texts), -1)
 
     def distinct_sets() -> Iterator[Hashes]:
         for number in range(len(texts)):
             shingles = texts.shingles(number)
-            first = firsts.setdefault(blake2b(shingles.tobytes()).digest(), number)
+            first = firsts.setdefault(digest(shingles.tobytes(), bits=512), number)
             if first < number and len(shingles):
                 nearest[number] = first
             yield shingles if first == number else shingles[:0]
@@ -199,12 +190,12 @@ def truth_of(texts: Texts, progress: Callable[[int], None] = lambda _: None) -> 
 
     sets = HashSets(distinct_sets())
     best = (nearest >= 0).astype(np.float64)
-    costs = sets.sizes * SHINGLE_BYTES
-    groups = groups_of(sets, jaccard(LOST), costs, _MEMORY)
-    for one, other in parts_of(groups, costs, _MEMORY):
+    costs = sets.sizes * joining.SHINGLE_BYTES
+    groups = joining.groups_of(sets, jaccard(LOST), costs, _MEMORY)
+    for one, other in joining.parts_of(groups, costs, _MEMORY):
         shares = 1 + (len(one) + (0 if other is None else len(other))) ** 2 // _PAIRS
         numbered = [(share, shares) for share in range(shares)]
-        for pairs in joined(sets, one, other, numbered, ALONE, LOST):
+        for pairs in joining.joined(sets, one, other, numbered, ALONE, LOST):
             order = np.lexsort((-pairs.i, pairs.values))  # the last pair of a page is its best
             last = np.full(len(texts), -1)
             last[pairs.j[order]] = order
@@ -241,7 +232,3 @@ def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
 
 def _bounds(counts: Iterable[int]) -> Iterator[tuple[int, int]]:
     return pairwise(accumulate(map(int, counts), initial=0))
-
-
-def _name(tokens: Hashes) -> int:
-    return int.from_bytes(blake2b(tokens.tobytes(), digest_size=8).digest(), "little")

@@ -21,7 +21,7 @@ from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.offline.jobs.truth import LOST, ReadPage, Texts, Truth, truth_of
-from scrapy_neardup.report.differences import Difference, Groups
+from scrapy_neardup.report.differences import Groups
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
@@ -72,7 +72,7 @@ class Outcome:
     dropped: int
     lost: int
     matches: NDArray[np.int64]
-    differences: dict[int, Difference]
+    differences: dict[int, str]
 
     @property
     def loses_content(self) -> bool:
@@ -166,17 +166,17 @@ class _Run:
     configuration: Configuration
     matches: list[int] = field(default_factory=list)
     """As in `Outcome`."""
-    differences: dict[int, Difference] = field(default_factory=dict)
+    differences: dict[int, str] = field(default_factory=dict)
     _groups: Groups = field(default_factory=Groups)
 
-    def add(self, page: ReadPage, text: str, verdict: Verdict) -> None:
+    def add(self, name: str, text: str, verdict: Verdict) -> None:
         """Note the verdict on the next page."""
         match = verdict.match
         if not verdict.is_duplicate or match is None:
             self.matches.append(-2 if verdict.is_duplicate else -1)
             return
         self.matches.append(match.page_id)
-        if (found := self._groups.add(page.name, match, text)) is not None:
+        if (found := self._groups.add(name, match, text)) is not None:
             self.differences[match.page_id] = found
 
 
@@ -203,18 +203,18 @@ async def _judged(
                 parameters, titles="learn", max_distance=0, min_resemblance=confirmed
             )
             detectors.setdefault(read_as, []).append((run, detector))
-        for number, page in enumerate(pages):
-            names.append(page.name)
-            texts.add(page)
-            if (content := page.content) is None:
+        for number, (name, content) in enumerate(pages):
+            names.append(name)
+            texts.add((name, content))
+            if content is None:
                 for run in runs:
                     run.matches.append(-1)
                 continue
             text = f"{content.title}\n{content.text}"
             for alike in detectors.values():
-                analysed = alike[0][1].analyser.page(content, page_id=number, url=page.name)
+                analysed = alike[0][1].analyser.page(content, page_id=number, url=name)
                 for run, detector in alike:
-                    run.add(page, text, await judge(analysed, detector))
+                    run.add(name, text, await judge(analysed, detector))
             progress(len(names), "pages judged")
             await asyncio.sleep(0)  # an interrupt ends it here: a store in memory never waits
     return names

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import Integers
-from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.validation import whole_number
 
 MeasureName = Literal["jaccard", "cosine", "dice", "overlap", "containment", "hamming"]
 Floats = NDArray[np.float64]

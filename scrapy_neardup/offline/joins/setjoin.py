@@ -19,8 +19,8 @@ from scrapy_neardup.offline.joins import reference
 from scrapy_neardup.offline.joins.measures import Measure, MeasureName, jaccard, open_measure
 from scrapy_neardup.offline.joins.reference import Filters, JoinStats, Pairs, Sides
 from scrapy_neardup.offline.joins.tokensets import TokenSets, encode, gathered
-from scrapy_neardup.settings.arguments import whole_number
-from scrapy_neardup.tables.ranges import ranges
+from scrapy_neardup.settings.validation import whole_number
+from scrapy_neardup.tables.arrays import ranges
 
 Sets = TokenSets | Iterable[Iterable[Hashable]]
 Search = Callable[..., Pairs]

@@ -18,8 +18,8 @@ from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import Integers
 from scrapy_neardup.fingerprints.shingles import first_of_each
-from scrapy_neardup.settings.arguments import whole_number
-from scrapy_neardup.tables.ranges import ranges
+from scrapy_neardup.settings.validation import whole_number
+from scrapy_neardup.tables.arrays import ranges
 from scrapy_neardup.text.tokens import normalize
 
 _CODES = 1 << 62

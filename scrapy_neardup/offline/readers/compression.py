@@ -6,7 +6,7 @@ import sys
 import zlib
 from bz2 import BZ2Decompressor, BZ2File
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from gzip import BadGzipFile, GzipFile
 from importlib import import_module
@@ -16,13 +16,10 @@ from typing import IO, Any, cast
 
 from scrapy_neardup.errors import INSTALL, InputError
 
-try:
-    _zstd: Any = import_module("compression.zstd")
-except ImportError:
-    try:
-        _zstd = import_module("backports.zstd")
-    except ImportError:
-        _zstd = None
+_zstd: Any = None
+for _module in ("backports.zstd", "compression.zstd"):  # the latter is Python's own
+    with suppress(ImportError):
+        _zstd = import_module(_module)
 DAMAGED: tuple[type[Exception], ...] = (
     zlib.error,
     BadGzipFile,

@@ -19,15 +19,9 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers import files
 from scrapy_neardup.offline.readers.compression import decompressed
-from scrapy_neardup.offline.readers.files import (
-    MAX_PAGE,
-    FoundPage,
-    opened,
-    reading,
-    required,
-    unicode_of,
-)
+from scrapy_neardup.offline.readers.files import MAX_PAGE, FoundPage
 from scrapy_neardup.offline.readers.namedcolumns import USUAL, Columns
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import redact
@@ -97,7 +91,7 @@ def divided(path: str, readers: Iterable[Reader]) -> tuple[Reader, array[int]]:
     """
     failed: InputError | None = None
     for reader in readers:
-        with reading(path), opened(path) as file, opened(path) as again:
+        with files.reading(path), files.opened(path) as file, files.opened(path) as again:
             try:
                 offsets = array("q", _record_offsets(reader(file), path))
             except InputError as error:
@@ -170,7 +164,7 @@ def _page(record: ArcWarcRecord, number: int) -> FoundPage | None:
         page=redact(url),
         url=url,
         html=None if is_text else body,
-        text=unicode_of(body) if is_text and body is not None else None,
+        text=files.unicode_of(body) if is_text and body is not None else None,
         content_type=None if is_text else content_type,
         encoding=header.get_content_charset(),
         row=number,
@@ -221,7 +215,7 @@ class _Stream:
                 raise InputError(
                     f"{self._path}: a header of more than {_MAX_HEADER >> 20} MiB; is it damaged?"
                 )
-        with reading(self._path):
+        with files.reading(self._path):
             return self._file.read(size)
 
 
@@ -294,7 +288,7 @@ def _inflated(body: bytes) -> Iterator[bytes]:
 
 
 def _unbrotlied(body: bytes) -> Iterator[bytes]:
-    decoder = required("Brotli needs the package brotli", "brotli", "warc").Decompressor()
+    decoder = files.required("Brotli needs the package brotli", "brotli", "warc").Decompressor()
     for start in range(0, len(body), _PART):
         yield decoder.process(body[start : start + _PART], output_buffer_limit=_PART)
         while not decoder.can_accept_more_data():

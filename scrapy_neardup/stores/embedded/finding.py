@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions, limit_of
 from scrapy_neardup.stores.embedded.rowmap import RowMap
-from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, Chunk, partition
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, Chunk
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Candidate, Page
 
@@ -44,13 +44,6 @@ class Arrival(NamedTuple):
     tag: int
     masked: int
     features: tuple[int, ...]
-
-
-def arrival(page: Page, key: bytes) -> Arrival:
-    """Return the parts of `page` that are compared with columns; `key` is that of the store."""
-    tag, mask = partition(page.scope, page.exact, key)
-    features = tuple([feature ^ mask for feature in page.features])
-    return Arrival(page, tag, page.fingerprint ^ mask, features)
 
 
 class Entries:
@@ -80,10 +73,6 @@ class Entries:
         """Memory in bytes."""
         columns = (*self._columns, *self.features)
         return sum(column.itemsize * len(column) for column in columns) + len(self._evidence)
-
-    def fits(self, row: int, arrived: Arrival) -> bool:
-        """Return whether the entry is of the page's partition."""
-        return self.tags[row] == arrived.tag
 
     def candidate(self, row: int, distance: int) -> Candidate:
         """Return the entry as a candidate."""
@@ -163,18 +152,19 @@ class Entries:
 class Candidates:
     """The indexes of the entries of one namespace.
 
-    An entry takes some 6 bytes in each map, and its part of the Hamming tables.
+    An entry takes some 6 bytes in each map, and its part of the Hamming tables. `limit` is the
+    maximum distance of candidates in bits; -1 if distance finds none that isn't exact.
     """
 
     def __init__(self, entries: Entries, options: StoreOptions) -> None:
         matching, expected = options.matching, options.expected_pages
         self._entries = entries
-        self._limit = limit_of(matching, options.max_distance, exact=False)
+        self.limit = limit_of(matching, options.max_distance, exact=False)
         self._shared = matching.shared_features
         self._near: HammingIndex | None = None
-        if self._limit > 0:
+        if self.limit > 0:
             max_bucket = max(4096, 16 * expected // 65536)
-            self._near = HammingIndex(self._limit, expected, max_bucket=max_bucket)
+            self._near = HammingIndex(self.limit, expected, max_bucket=max_bucket)
         # Without evidence no more entries can have one fingerprint, by the rules of `decide`.
         self._by_fingerprint = RowMap(entries.masked, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
@@ -203,9 +193,9 @@ class Candidates:
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
         """Return whether the page may repeat the entry, by any index."""
         entries = self._entries
-        if not entries.fits(row, arrived):
+        if entries.tags[row] != arrived.tag:
             return False
-        if entries.distance(row, arrived) <= (0 if arrived.page.exact else self._limit):
+        if entries.distance(row, arrived) <= (0 if arrived.page.exact else self.limit):
             return True
         shared = sum(
             column[row] == feature
@@ -219,27 +209,26 @@ class Candidates:
         Its own entry is among them. Costs O(entries in its buckets and under its features).
         """
         entries, near = self._entries, [(arrived.masked, 0)]
-        if not arrived.page.exact and self._limit:
+        if not arrived.page.exact and self.limit:
             near = [] if self._near is None else self._near.query(arrived.masked)
         found = [
             (distance, entries.page_ids[row], row)
             for masked, distance in near
             for row in self._by_fingerprint.rows(masked)
-            if entries.fits(row, arrived)
+            if entries.tags[row] == arrived.tag
         ]
         if self._by_feature and arrived.features:
             known = {row for *_, row in found}
+            sharing: list[int] = []
+            for by_feature, feature in zip(self._by_feature, arrived.features, strict=True):
+                sharing += by_feature.rows(feature)
             found += [
                 (entries.distance(row, arrived), entries.page_ids[row], row)
-                for row in self._sharing(arrived.features)
-                if row not in known and entries.fits(row, arrived)
+                for row, shared in (Counter(sharing).items() if sharing else ())
+                if shared >= self._shared and row not in known and entries.tags[row] == arrived.tag
             ]
         found.sort()
         return found
-
-    def is_near(self, distance: int) -> bool:
-        """Return whether an entry that isn't exact is a candidate at this distance."""
-        return distance <= self._limit
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
         """Index the entry at `row`, also by distance if requested; False if its buckets are full.
@@ -249,7 +238,7 @@ class Candidates:
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False
         try:
-            is_listed = exact or (by_distance and self._limit >= 0)
+            is_listed = exact or (by_distance and self.limit >= 0)
             is_mapped = is_listed and self._by_fingerprint.add(row)
             if is_mapped and self._near is not None and not exact:
                 in_tables = self._near.add(self._entries.masked[row])
@@ -289,7 +278,7 @@ class Candidates:
         entries = self._entries
         self._by_page_id.add_many(rows)
         is_exact = np.frombuffer(entries.tags, np.uint64)[rows] & EXACT_BIT > 0
-        mapped = self._by_fingerprint.add_many(rows if self._limit >= 0 else rows[is_exact])
+        mapped = self._by_fingerprint.add_many(rows if self.limit >= 0 else rows[is_exact])
         if self._near is not None:
             near = mapped[np.frombuffer(entries.tags, np.uint64)[mapped] & EXACT_BIT == 0]
             stored = self._near.add_many(np.frombuffer(entries.masked, np.uint64)[near])
@@ -300,12 +289,3 @@ class Candidates:
             for by_feature in self._by_feature:
                 by_feature.add_many(featured)
         return len(self._refused)
-
-    def _sharing(self, features: tuple[int, ...]) -> list[int]:
-        """Return the rows of entries that share enough of these features."""
-        found: list[int] = []
-        for by_feature, feature in zip(self._by_feature, features, strict=True):
-            found += by_feature.rows(feature)
-        if not found:
-            return []
-        return [row for row, shared in Counter(found).items() if shared >= self._shared]

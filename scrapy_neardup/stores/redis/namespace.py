@@ -26,7 +26,7 @@ from redis.asyncio import RedisCluster
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import base
-from scrapy_neardup.stores.keys import FIELDS, KeyRecord
+from scrapy_neardup.stores.entryformat import FIELDS, KeyRecord
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, Words, sha
 from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
 from scrapy_neardup.stores.redis.keyspace import FORMAT, PLACE, Layout, homes, key_of, prefix

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from redis.asyncio import RedisCluster
 
 from scrapy_neardup.stores.admin import NamespaceReport
-from scrapy_neardup.stores.keys import FIELDS
+from scrapy_neardup.stores.entryformat import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import homes, key_of, prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, counts

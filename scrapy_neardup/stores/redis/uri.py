@@ -21,10 +21,6 @@ Parser = tuple[Callable[[str], Any], str]
 """Function that reads a parameter, and the permitted values in words."""
 
 
-def _flag(word: str) -> bool:
-    return bool({"true": 1, "yes": 1, "1": 1, "false": 0, "no": 0, "0": 0}[word.lower()])
-
-
 def _seconds(word: str) -> float:
     number = float(word)
     if not 0 < number < math.inf:
@@ -32,11 +28,8 @@ def _seconds(word: str) -> float:
     return number
 
 
-def _tls_version(word: str) -> ssl.TLSVersion:
-    return ssl.TLSVersion(int(word))
-
-
-_TEXT, _FLAG = (str, "text"), (_flag, "yes or no")
+_FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_TEXT, _FLAG = (str, "text"), (lambda word: _FLAGS[word.lower()], "yes or no")
 _NUMBER, _WHOLE = (float, "a number"), (int, "a whole number")
 _ANY: Final[Mapping[str, Parser]] = {
     **dict.fromkeys(("username", "password", "client_name"), _TEXT),
@@ -51,7 +44,10 @@ _TLS: Final[Mapping[str, Parser]] = {
     **dict.fromkeys(("ssl_keyfile", "ssl_certfile", "ssl_ca_certs", "ssl_ca_data"), _TEXT),
     **dict.fromkeys(("ssl_cert_reqs", "ssl_ciphers"), _TEXT),
     "ssl_check_hostname": _FLAG,
-    "ssl_min_version": (_tls_version, "the number of a member of ssl.TLSVersion"),
+    "ssl_min_version": (
+        lambda word: ssl.TLSVersion(int(word)),
+        "the number of a member of ssl.TLSVersion",
+    ),
 }
 _SERVER: Final[Mapping[str, Parser]] = {**_ANY, "db": _WHOLE}
 _CLUSTER: Final[Mapping[str, Parser]] = {**_ANY, "require_full_coverage": _FLAG}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,33 +17,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.judge.parameters import Matching
-from scrapy_neardup.stores.embedded.entryindex import Notice
-from scrapy_neardup.stores.entryformat import ENTRY, Chunk, record_dtype
-from scrapy_neardup.stores.keys import KeyRecord
-from scrapy_neardup.stores.sqlite.schema import (
-    CREATE,
-    CREATE_NOTICES,
-    SUM_BYTES,
-    beside,
-    check_after_crash,
-    check_header,
-    check_version,
-    check_whole,
-    damaged,
-    encodable,
-    has_notices,
-    is_whole,
-    namespace_number,
-    opening,
-    places,
-    register,
-    release,
-    sum_of,
-    summed,
-    unusable,
-)
+from scrapy_neardup.stores.base import StoreOptions
+from scrapy_neardup.stores.embedded.memorystore import Notice
+from scrapy_neardup.stores.entryformat import ENTRY, Chunk, KeyRecord, record_dtype
+from scrapy_neardup.stores.sqlite import schema
+from scrapy_neardup.stores.sqlite.schema import damaged, sum_of
 
 _CHUNK: Final = 1 << 10
 """Number of rows read at once, which fit a processor's cache."""
@@ -74,52 +52,44 @@ class SQLiteFile:
 
     key: bytes
 
-    def __init__(
-        self,
-        path: Path,
-        namespace: str,
-        parameters: Mapping[str, str | int | float],
-        hash_key: bytes | None = PUBLIC_KEY,
-    ) -> None:
-        self._namespace = encodable(namespace)
-        self._parameters = dict(parameters)
-        self._hash_key = hash_key
-        with opening(path):
+    def __init__(self, path: Path, options: StoreOptions) -> None:
+        self._options = options
+        self._namespace = schema.encodable(options.namespace)
+        self._parameters = {"max_distance": options.max_distance, **options.schema}
+        with schema.opening(path):
             self._path = path.resolve()
-            register(self._path)
+            schema.register(self._path)
             try:
                 self._connection = self._connect()
             except BaseException:
-                release(self._path)
+                schema.release(self._path)
                 raise
 
-    def entries(self, matching: Matching) -> Iterator[Chunk]:
-        """Yield the entries of the namespace, made for `matching`, by row, up to 1,024 at once."""
-        first, last = places(self._number)
-        dtype = record_dtype(matching.features)
-        known = {0, matching.evidence_size}
-        with opening(self._path):
-            found = self._connection.execute(
-                "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",
-                (first, last),
-            )
+    def entries(self) -> Iterator[Chunk]:
+        """Yield the entries of the namespace, by row, up to 1,024 at once."""
+        first, last = schema.places(self._number)
+        matching = self._options.matching
+        dtype, known = record_dtype(matching.features), {0, matching.evidence_size}
+        query = "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place"
+        with schema.opening(self._path):
+            found = self._connection.execute(query, (first, last))
             while chunk := found.fetchmany(_CHUNK):
                 for place, entry in chunk:
-                    if not (isinstance(entry, bytes) and is_whole(entry, place)):
+                    if not (isinstance(entry, bytes) and schema.is_whole(entry, place)):
                         raise damaged(self._path, f"the record at place {place}")
                 entries = [entry for _, entry in chunk]
-                sizes = {len(entry) - SUM_BYTES - dtype.itemsize for entry in entries}
+                sizes = {len(entry) - schema.SUM_BYTES - dtype.itemsize for entry in entries}
                 if unknown := sizes - known:
                     raise damaged(self._path, f"a record with evidence of {unknown.pop()} bytes")
                 joined = b"".join(entry[: dtype.itemsize] for entry in entries)
-                evidence = [entry[dtype.itemsize : -SUM_BYTES] for entry in entries]
+                evidence = [entry[dtype.itemsize : -schema.SUM_BYTES] for entry in entries]
                 rows = (np.array([place for place, _ in chunk]) - first).astype(np.uint32)
                 yield Chunk(rows, np.frombuffer(joined, dtype), evidence)
 
     def notices(self) -> list[tuple[str, str, bytes]]:
         """Return topic, member and value of all notices, in the order of posting."""
-        with opening(self._path):
-            if not has_notices(self._connection):
+        with schema.opening(self._path):
+            if not schema.has_notices(self._connection):
                 return []
             rows = self._connection.execute(
                 "SELECT number, topic, member, value, sum FROM notice WHERE number = ?"
@@ -132,12 +102,12 @@ class SQLiteFile:
 
     def begin_writing(self) -> None:
         """Prepare for `write`, after the file was read."""
-        with opening(self._path):
+        with schema.opening(self._path):
             self._connection.execute("PRAGMA journal_mode = WAL")
 
     def write(self, changes: Changes) -> None:
         """Make all `changes` or none; `StoreUnavailableError` for example for a full disk."""
-        first, _ = places(self._number)
+        first, _ = schema.places(self._number)
         parameters = json.dumps(self._parameters, sort_keys=True)
         named = (self._number, self._namespace, parameters)
         self._check_there()
@@ -156,8 +126,8 @@ class SQLiteFile:
                 "UPDATE page SET entry = ? WHERE place = ?",
                 (_row(first + row, entry)[1::-1] for row, entry in changes.updated),
             )
-            if changes.posted and not has_notices(run):
-                run.execute(CREATE_NOTICES)
+            if changes.posted and not schema.has_notices(run):
+                run.execute(schema.CREATE_NOTICES)
             for topic, member, value in changes.posted:
                 posted = (self._number, _text(topic), _text(member))
                 if value is None:
@@ -173,7 +143,7 @@ class SQLiteFile:
 
         Returns None if the URL is damaged, too.
         """
-        first, _ = places(self._number)
+        first, _ = schema.places(self._number)
         with _using(self._path):
             found = self._connection.execute(
                 "SELECT entry, url, sum FROM page WHERE place = ?", (first + row,)
@@ -191,7 +161,7 @@ class SQLiteFile:
             try:
                 self._connection.close()
             finally:
-                release(self._path)
+                schema.release(self._path)
 
     def _check_there(self) -> None:
         """Check that the path leads to the open file; SQLite would write to the file anyway."""
@@ -206,8 +176,8 @@ class SQLiteFile:
             )
 
     def _connect(self) -> sqlite3.Connection:
-        check_header(self._path)
-        check_after_crash(self._path)
+        schema.check_header(self._path)
+        schema.check_after_crash(self._path)
         # SQLite takes an empty file for a new one, and gives its other files the same mode.
         with suppress(FileExistsError):
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -218,18 +188,19 @@ class SQLiteFile:
             connection.execute("PRAGMA synchronous = NORMAL")
             with _transaction(connection):
                 if not connection.execute("PRAGMA application_id").fetchone()[0]:
-                    for statement in CREATE:
+                    for statement in schema.CREATE:
                         connection.execute(statement)
             # Left by the check; now that the lock is ours, no other process has it open.
-            beside(self._path, "-shm").unlink(missing_ok=True)
-            check_version(connection, self._path)
-            check_whole(connection, self._path)
+            schema.beside(self._path, "-shm").unlink(missing_ok=True)
+            schema.check_version(connection, self._path)
+            schema.check_whole(connection, self._path)
             self._identity = _identity(self._path)
-            self._number, known = namespace_number(
+            self._number, known = schema.namespace_number(
                 connection, self._path, self._namespace, self._parameters
             )
-            record = known or KeyRecord.new(self._hash_key)
-            self.key = record.key(self._hash_key, f"namespace {self._namespace!r} of {self._path}")
+            asked, where = self._options.hash_key, f"namespace {self._namespace!r} of {self._path}"
+            record = known or KeyRecord.new(asked)
+            self.key = record.key(asked, where)
             self._parameters |= record.fields()
         except BaseException:
             connection.close()
@@ -245,7 +216,7 @@ def _identity(path: Path) -> tuple[int, int]:
 def _row(
     place: int, entry: bytes, url: str | None = None
 ) -> tuple[int, bytes, str | None, int | None]:
-    return place, summed(entry, place), url, None if url is None else sum_of(url, place)
+    return place, schema.summed(entry, place), url, None if url is None else sum_of(url, place)
 
 
 def _text(url: str | None) -> str | None:
@@ -270,4 +241,4 @@ def _using(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreUnavailableError(unusable(path, error)) from error
+        raise StoreUnavailableError(schema.unusable(path, error)) from error

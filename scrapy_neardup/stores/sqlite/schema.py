@@ -24,14 +24,10 @@ from threading import Lock
 from typing import Any, Final
 from zlib import crc32
 
-from scrapy_neardup.errors import (
-    StoreCorruptError,
-    StoreError,
-    StoreLockedError,
-    StoreMismatchError,
-)
+from scrapy_neardup import errors
+from scrapy_neardup.errors import StoreCorruptError, StoreMismatchError
 from scrapy_neardup.stores.base import differences
-from scrapy_neardup.stores.keys import FIELDS, KeyRecord
+from scrapy_neardup.stores.entryformat import FIELDS, KeyRecord
 
 APPLICATION_ID: Final = 0x4E647570
 """``Ndup``, at byte 68 of the file."""
@@ -72,7 +68,7 @@ def check_header(path: Path) -> None:
     """
     try:
         if not path.is_file() and path.exists():
-            raise StoreError(f"NEARDUP_STORE: {path} is not a file")
+            raise errors.StoreError(f"NEARDUP_STORE: {path} is not a file")
         with path.open("rb") as file:
             header = file.read(100)
     except FileNotFoundError:
@@ -118,11 +114,11 @@ def opening(path: Path) -> Iterator[None]:
             raise _locked(path) from error
         if code in _DAMAGE:
             raise damaged(path, str(error)) from error
-        raise StoreError(unusable(path, error)) from error
+        raise errors.StoreError(unusable(path, error)) from error
     except UnicodeDecodeError as error:  # for a message in which SQLite quotes the file
         raise damaged(path, str(error)) from error
     except OSError as error:
-        raise StoreError(unusable(path, error)) from error
+        raise errors.StoreError(unusable(path, error)) from error
 
 
 def unusable(path: Path, error: Exception) -> str:
@@ -133,8 +129,8 @@ def unusable(path: Path, error: Exception) -> str:
     )
 
 
-def _locked(path: Path) -> StoreLockedError:
-    return StoreLockedError(
+def _locked(path: Path) -> errors.StoreLockedError:
+    return errors.StoreLockedError(
         f"NEARDUP_STORE: {path} is open in another process or crawler, and a SQLite file serves"
         " one crawl at a time. Name another file, or let them share a 'redis://HOST' store"
     )

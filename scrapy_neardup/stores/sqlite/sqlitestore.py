@@ -29,10 +29,9 @@ import numpy as np
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, Keeper, Notice
-from scrapy_neardup.stores.embedded.memorystore import EmbeddedStore
-from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE
-from scrapy_neardup.stores.keys import FIELDS
+from scrapy_neardup.stores.embedded import memorystore
+from scrapy_neardup.stores.embedded.memorystore import Keeper, Notice
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, FIELDS
 from scrapy_neardup.stores.sqlite import schema
 from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 from scrapy_neardup.stores.sqlite.schema import check_version, has_notices, places, recorded
@@ -193,7 +192,7 @@ class WriteBehind(Keeper):
         return await asyncio.wrap_future(self._thread.submit(call, *args, **kwargs))
 
 
-class SQLiteStore(EmbeddedStore):
+class SQLiteStore(memorystore.EmbeddedStore):
     """The embedded index, with all kept pages in a file.
 
     In ``sqlite:PATH`` a relative path starts at the working directory, and ``~`` is the home
@@ -241,13 +240,13 @@ def store_path(uri: str) -> Path:
         raise ConfigurationError(f"NEARDUP_STORE: {uri!r}: {error}; name the directory") from error
 
 
-def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex]:
-    parameters = {"max_distance": options.max_distance, **options.schema}
-    file = SQLiteFile(path, options.namespace, parameters, options.hash_key)
+def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, memorystore.EmbeddedIndex]:
+    file = SQLiteFile(path, options)
     try:
-        index = EmbeddedIndex(options, file.key)
-        index.load(file.entries(options.matching))
-        index.notices.load(file.notices())
+        index = memorystore.EmbeddedIndex(options, file.key)
+        index.load(file.entries())
+        for notice in file.notices():
+            index.notices.post(*notice)
         file.begin_writing()
     except BaseException:
         file.close()
@@ -255,7 +254,7 @@ def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex]
     return file, index
 
 
-def _close_late(loading: Future[tuple[SQLiteFile, EmbeddedIndex]]) -> None:
+def _close_late(loading: Future[tuple[SQLiteFile, memorystore.EmbeddedIndex]]) -> None:
     if not loading.cancelled() and loading.exception() is None:
         loading.result()[0].close()
 

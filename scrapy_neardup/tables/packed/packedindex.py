@@ -7,7 +7,7 @@ rows of a fingerprint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import log2
 from typing import Any, NamedTuple
 
@@ -23,7 +23,6 @@ from scrapy_neardup.tables.packed.rows import (
     PackedRecords,
     Postings,
     Rows,
-    Strings,
     Unpacked,
     encode_records,
 )
@@ -52,16 +51,17 @@ def encode_index(
     design: TableDesign,
     schema: Mapping[str, Any] | None = None,
     ids: NDArray[np.uint64] | None = None,
-    urls: Strings | None = None,
+    url: Callable[[int], bytes] | None = None,
     records: Unpacked | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
     """Yield the named pieces of a `PackedIndex`, one table at a time.
 
     `fingerprints` are uint64 of shape (n,), one for each page, in any order. `ids` are the page
-    ids, `urls` the URLs (UTF-8, empty for none) and `records` other data of each page. `schema`
-    records what makes fingerprints comparable. The tables of `design` have no radius, and the
-    first one leaves its leading bits in place, as in all cuts; for distance 0 it is the only one.
-    Holds two copies of the fingerprints, and one compressed table at a time. Raises
+    ids, `records` other data of each page; `url` returns the URL of the page at a place (UTF-8,
+    empty for none), while the pieces are written. `schema` records what makes fingerprints
+    comparable. The tables of `design` have no radius, and the first one leaves its leading bits in
+    place, as in all cuts; for distance 0 it is the only one. Holds two copies of the fingerprints,
+    and one compressed table at a time. Raises
     `ConfigurationError` for another design.
     """
     if any(table.radius for table in design.tables):
@@ -86,7 +86,7 @@ def encode_index(
     }
     yield "index", Encoded(header, {})
     ids = None if ids is None else ids[order]
-    yield "rows", Rows.encode_rows(counts, ids, None if urls is None else urls.take(order))
+    yield "rows", Rows.encode_rows(counts, order, ids, url)
     if ids is not None:
         yield "ids", Postings.encode(ids, np.arange(len(ids)))
     if records is not None:

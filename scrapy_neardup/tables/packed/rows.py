@@ -8,9 +8,9 @@ feature is a number here; `scrapy_neardup.stores.packed` knows what they mean.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from scrapy_neardup.tables.packed.checked import (
     native,
 )
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
-from scrapy_neardup.tables.ranges import ranges
 
 
 class Runs:
@@ -119,57 +118,15 @@ class Postings:
         return found
 
 
-_AT_ONCE = 1 << 16
-"""Number of strings processed in one pass."""
-_RECORDS_AT_ONCE = 1 << 12
-
-
-@dataclass(frozen=True, slots=True)
-class Strings:
-    """Concatenated byte strings: their bytes, uint8, and the end of each, int64."""
-
-    data: NDArray[np.uint8]
-    ends: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, strings: Iterable[bytes]) -> Self:
-        """Collect `strings`."""
-        data = bytearray()
-        ends = []
-        for string in strings:
-            data += string
-            ends.append(len(data))
-        return cls(np.frombuffer(data, np.uint8), np.array(ends, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    def between(self, start: int, stop: int) -> Iterator[bytes]:
-        """Yield the strings from place `start` to `stop`."""
-        begin = int(self.ends[start - 1]) if start else 0
-        for end in self.ends[start:stop].tolist():
-            yield self.data[begin:end].tobytes()
-            begin = end
-
-    def take(self, places: NDArray[np.intp]) -> Self:
-        """Return the strings at `places`, in that order."""
-        starts = np.concatenate(([0], self.ends[:-1])) if len(self) else self.ends
-        sizes = (self.ends - starts)[places]
-        data = np.empty(int(sizes.sum()), np.uint8)
-        ends = np.cumsum(sizes)
-        for first in range(0, len(places), _AT_ONCE):
-            part = slice(first, first + _AT_ONCE)
-            begin = int(ends[first] - sizes[first])
-            moved = self.data[ranges(starts[places[part]], sizes[part])]
-            data[begin : begin + len(moved)] = moved
-        return type(self)(data, ends)
+_AT_ONCE = 1 << 12
+"""Number of strings that are written at once."""
 
 
 class Rows(Runs):
     """The pages of a packed file: the rows of each fingerprint.
 
     Its parts are those of `Runs`; perhaps ``ids``, and then `by_id`; perhaps ``urls`` and
-    ``url_ends``.
+    ``url_ends``. `has_ids` and `has_urls` say whether rows have page ids, and URLs.
     """
 
     def __init__(
@@ -181,34 +138,33 @@ class Rows(Runs):
         self._by_id = by_id
         self._count = int(parameters["count"])
         super().__init__(parts)
-        self._ids = CheckedArray(parts["ids"], "<u8") if "ids" in parts else None
-        self._urls = CheckedStrings(parts["urls"], parts["url_ends"]) if "urls" in parts else None
+        self.has_ids, self.has_urls = "ids" in parts, "urls" in parts
+        self._ids = CheckedArray(parts["ids"], "<u8") if self.has_ids else None
+        self._urls = CheckedStrings(parts["urls"], parts["url_ends"]) if self.has_urls else None
 
     @classmethod
     def encode_rows(
-        cls, counts: NDArray[np.intp], ids: NDArray[np.uint64] | None, urls: Strings | None
+        cls,
+        counts: NDArray[np.intp],
+        order: NDArray[np.intp],
+        ids: NDArray[np.uint64] | None,
+        url: Callable[[int], bytes] | None,
     ) -> Encoded:
-        """Return the rows of sorted fingerprints that have `counts` rows each."""
+        """Return the rows of sorted fingerprints that have `counts` rows each.
+
+        `ids` are in the order of rows; `url` returns the URL of the page at a place of the input,
+        and row i has page ``order[i]``.
+        """
         parts = cls.encode(counts)
         if ids is not None:
             parts["ids"] = Section(ids.astype("<u8"))
-        if urls is not None:
-            parts["urls"] = Section(urls.data)
-            parts["url_ends"] = Section(urls.ends.astype("<u8"))
+        if url is not None:
+            ends = np.zeros(len(order), "<u8")
+            parts |= {"urls": Section(_joined(url, order, ends)), "url_ends": Section(ends)}
         return Encoded({"count": int(counts.sum())}, parts)
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def has_ids(self) -> bool:
-        """Return whether rows have page ids."""
-        return self._ids is not None
-
-    @property
-    def has_urls(self) -> bool:
-        """Return whether rows have URLs."""
-        return self._urls is not None
 
     def rank(self, place: int) -> int:
         """Return the rank of a row's fingerprint; `IndexError` if there is no such row."""
@@ -271,12 +227,12 @@ def encode_records(pages: Unpacked, order: NDArray[np.intp]) -> Iterator[tuple[s
 
 
 def _joined(
-    record: Callable[[int], bytes], order: NDArray[np.intp], ends: NDArray[np.uint64]
+    string: Callable[[int], bytes], order: NDArray[np.intp], ends: NDArray[np.uint64]
 ) -> Iterator[bytes]:
-    """Yield the records in order, some at a time, and note the end of each."""
+    """Yield the strings of places in order, some at a time, and note the end of each."""
     end = 0
-    for start in range(0, len(order), _RECORDS_AT_ONCE):
-        some = [record(place) for place in order[start : start + _RECORDS_AT_ONCE].tolist()]
+    for start in range(0, len(order), _AT_ONCE):
+        some = [string(place) for place in order[start : start + _AT_ONCE].tolist()]
         sizes = np.fromiter(map(len, some), np.uint64, len(some))
         ends[start : start + len(some)] = np.cumsum(sizes) + np.uint64(end)
         end = int(ends[start + len(some) - 1])

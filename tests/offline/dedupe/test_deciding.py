@@ -90,8 +90,8 @@ def test_what_is_common_is_found_in_bounded_memory(tmp_path):
     memory, count = 1 << 24, 1_200_000
     shared = np.random.default_rng(1).integers(0, 1 << 64, count // 2, np.uint64)
     buckets = BucketRuns(str(tmp_path), memory)
-    buckets.add(np.repeat(shared, 2)[:, None], np.arange(count), 1)
-    buckets.flush(1)
+    buckets.add(np.repeat(shared, 2)[:, None], np.arange(count))
+
     tracemalloc.start()
     assert sum(len(part) for part in common(buckets)) == count  # holds a part, as `components`
     _, peak = tracemalloc.get_traced_memory()

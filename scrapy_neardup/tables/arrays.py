@@ -1,8 +1,6 @@
-"""Checks of arguments: each raises a `ConfigurationError` that names the argument."""
+"""Arrays of fingerprints, checked, and of many ranges of integers."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +8,12 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 
 
-def whole_number(what: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """Return `value` as an int if it is a whole number from `least` to `most`."""
-    try:
-        count = int(value)
-    except (TypeError, ValueError, OverflowError):
-        count = least - 1
-    is_allowed = least <= count and (most is None or count <= most)
-    if isinstance(value, bool | str) or count != value or not is_allowed:
-        wanted = f", {least} or more" if most is None else f" from {least} to {most}"
-        raise ConfigurationError(f"{what} must be a whole number{wanted}, not {value!r}")
-    return count
+def ranges(first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return first[0], first[0] + 1, ... (counts[0] of them), first[1], ...; intp."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    filled: NDArray[np.intp] = np.arange(total) + np.repeat(first - (ends - counts), counts)
+    return filled
 
 
 def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
