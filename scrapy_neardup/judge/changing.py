@@ -180,12 +180,13 @@ class Changing(SiteRule[_Place]):
         return self._known.get(place, frozenset())
 
     def untested(self, evidence: Evidence) -> frozenset[int]:
-        """Return the DOM paths of a page that change elsewhere on its host.
+        """Return the DOM paths of a page, and its media, that change elsewhere on its host.
 
         Whether they change on pages of its own place is unknown, as no request was repeated there.
         """
         tested = [each.counts for each in self.of(self.folders.place(evidence.folder))]
-        return self._shown.intersection(evidence.paths).difference(*tested)
+        shown = self._shown if evidence.embedded else self._shown - {MEDIA}
+        return shown.intersection({*evidence.paths, MEDIA}).difference(*tested)
 
     def doubt(self, page_id: int, evidence: Evidence) -> None:
         """Note a page that would repeat another one if its `untested` text didn't count."""
@@ -194,13 +195,14 @@ class Changing(SiteRule[_Place]):
     def stays(self, evidence: Evidence, path: int) -> bool | None:
         """Return whether the text at a DOM path was the same in two responses to one request.
 
-        None if no request was repeated for a page of this place with such a path.
+        None if no request was repeated for a page of this place with such a path. Media don't stay
+        the same if they ever changed: a page without the picture that changes can't show that.
         """
         at = self.own.get(self.folders.place(evidence.folder))
         if at is None or path not in at.counts:
             return None
         other, same = at.counts[path]
-        return same > other
+        return other == 0 if path == MEDIA else same > other
 
     def refresh(self, groups: Iterable[int]) -> None:  # noqa: ARG002  (one place tells of another)
         """Compute what is known to change from all counts."""

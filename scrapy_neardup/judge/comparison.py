@@ -131,7 +131,7 @@ class Comparison:
         return self._decided(self.asked[page_id][0]).is_same
 
     def would_repeat(self, without: frozenset[int]) -> bool:
-        """Return whether the page repeats a candidate if text at these DOM paths doesn't count."""
+        """Return whether the page repeats a candidate without what is at these DOM paths."""
         if self._at_hand is None:
             return False
         other = Comparison(self._page, self._at_hand.today().without(without))

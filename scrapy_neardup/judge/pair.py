@@ -117,8 +117,8 @@ class AtHand:
         return AtHand(ours, excluded, text, self.sizes, self.context)
 
     def without(self, paths: frozenset[int]) -> AtHand:
-        """Return the page if the text at some more DOM paths doesn't count."""
-        excluded = self.excluded.plus(Excluded(paths=paths))
+        """Return the page if the text at some more DOM paths, or its media, don't count."""
+        excluded = self.excluded.plus(Excluded(paths=paths - {MEDIA}, media=MEDIA in paths))
         return AtHand(self.evidence, excluded, self.text, self.sizes, self.context)
 
     def sketches(self, changing: Collection[int]) -> tuple[Sketch, ...]:

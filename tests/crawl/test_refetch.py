@@ -251,19 +251,20 @@ def test_where_responses_differed_a_second_pair_may_spend_what_is_reserved(crawl
     assert again(site) == {each[DUE[0] - 1] for each in first} | {changing[DUE[1] - 1]}
 
 
-def counted(site, folders, copies):
+def counted(site, folders, copies, counter):
     """Show pages in folders, each with a counter, under several addresses; return their paths."""
     numbers = itertools.count()
     paths = [f"/{at}{at}/{n}{copy}" for at in folders for copy in copies for n in range(9)]
     for path in paths:
         shown = text(path.partition("?")[0], words=60)
-        site.routes[path] = lambda _, it=shown: page(f"{it}<div>{next(numbers)} visits")
+        site.routes[path] = lambda _, it=shown: page(it + counter.format(next(numbers)))
     return paths
 
 
-def test_a_copy_that_differs_where_text_changes_elsewhere_is_requested_again(crawl, site):
+@pytest.mark.parametrize("counter", ["<div>{} visits", "<img src='/{}.png'>"])
+def test_a_copy_that_differs_where_others_change_by_themselves_is_asked(crawl, site, counter):
     others = [path for folder in "ab" for path in pages(site, 2 * folder, max(DUE))]
-    paths = counted(site, "mnopqr", ["", "?s=1", "?s=2"])
+    paths = counted(site, "mnopqr", ["?s=1", "?s=2", "?s=3"], counter)
     outcome = crawl(Visit, *others, *paths, settings=ONE_BY_ONE | {"NEARDUP_URLS": "off"})
     assert asked(outcome) == SHARE * HANDFUL  # too few for all folders
     made = outcome.counted()["experiments/doubts"]

@@ -10,7 +10,7 @@ from scrapy_neardup.judge import changing
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.changing import EVERYWHERE, MAX_UNASKED, SHOWN, Changing
 from scrapy_neardup.judge.evidence import DomPath, Evidence
-from scrapy_neardup.judge.knowledge import NOTHING, Excluded, Folders
+from scrapy_neardup.judge.knowledge import MEDIA, NOTHING, Excluded, Folders
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.text import parse_html
@@ -196,6 +196,23 @@ def test_what_changes_elsewhere_is_doubtful_until_a_response_of_the_place_shows_
         learn_same(rule, 1, place=88)
     assert not rule.untested(there)
     assert known(rule, folder=8) == ({CHANGED, OF_NAMED} if changes else set())
+
+
+def test_pictures_that_change_elsewhere_are_doubtful():
+    rule = made()
+    for seed in range(SHOWN):
+        learn(rule, seed, embedded=9)
+    others = (evidence(folder=8, embedded=embedded) for embedded in (0, 9))
+    assert [*map(rule.untested, others)] == [{CHANGED, OF_NAMED}, {CHANGED, OF_NAMED, MEDIA}]
+
+
+def test_pictures_that_ever_changed_do_not_stay_because_other_pages_lack_them():
+    rule = made()
+    learn_same(rule, 3)
+    stay = lambda: [rule.stays(evidence(), path) for path in (CHANGED, MEDIA)]
+    assert stay() == [True, True]
+    learn(rule, 1, embedded=9)
+    assert stay() == [True, False]
 
 
 def test_what_another_crawler_has_tested_is_not_doubtful():
