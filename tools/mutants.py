@@ -55,8 +55,8 @@ STORES = "tests/stores/test_"
 TESTS = {
     "claims": "tests/claims {c}reporting {c}url_rules {c}claims_tested {c}links "
     "{c}patternwarnings",
-    "judge": "tests/judge tests/text/test_months.py {c}refetch {c}identity {c}same_verdicts "
-    "tests/cli/test_scan.py",
+    "judge": "tests/judge tests/text/test_months.py {c}worlds {c}refetch {c}identity "
+    "{c}same_verdicts tests/cli/test_scan.py",
     "stores": "{s}open_store {s}keys {s}store_secrets {s}behaviour "
     "tests/cli/test_stats_and_clear.py {s}model {s}retention {s}features {s}floods",
     "stores/embedded": "{s}rowmap {s}embedded {s}notices {s}behaviour {s}model "

@@ -50,8 +50,7 @@ def test_drop(crawl, linked):
     ("flag", BY_BOTH, True, {"links/withheld": 2}),  # a dry run
 ])  # fmt: skip
 def test_other_actions(crawl, linked, *, action, led_to, has_item, stats):
-    settings = {"NEARDUP_ACTION": action, "NEARDUP_PRIORITY_ADJUST": "-1000000"}
-    outcome = crawl(Follow, *linked, settings=settings)
+    outcome = crawl(Follow, *linked, NEARDUP_ACTION=action, NEARDUP_PRIORITY_ADJUST="-1000000")
     notes = ["/a/1", "/a/2", *led_to]
     assert sorted(outcome.notes) == sorted(notes)
     if action == "deprioritize":
@@ -328,21 +327,14 @@ class ByRules(RuleSpider):
         self.notes.append(response.url.rpartition("/")[2])
 
 
-class ByFlags(ByRules):
-    """Tells its callback of the older format."""
-
-    rules = (*ByRules.rules[:2], Rule(ByRules.rules[2].link_extractor, "item", {"is_old": True}))
-
-
-@pytest.mark.parametrize(("spider", "times"), [(ByRules, 1), (ByFlags, 2)])
-def test_rules_are_told_apart_by_their_callbacks_and_flags(crawl, site, spider, times):
+def test_rules_are_told_apart_by_their_callbacks(crawl, site):
     lists = [f"/list/{number}" for number in range(5)]
     items = [f"/{folder}/{number}" for number in range(5) for folder in ("item", "old")]
     site.routes |= {path: page(text(path[-1], words=90)) for path in (*lists, *items)}
     site.routes["/"] = page(text("start"), *lists, *items)
-    outcome = crawl(spider, settings={"CONCURRENT_REQUESTS": 1})
-    assert sorted(outcome.notes) == sorted(times * "01234")
-    assert outcome.pages("dropped", "kept-callback") == [10 - 5 * times, 5 * times]
+    outcome = crawl(ByRules, CONCURRENT_REQUESTS=1)
+    assert sorted(outcome.notes) == [*"01234"]
+    assert outcome.pages("dropped", "kept-callback") == [5, 5]
 
 
 def test_pages_of_a_rule_without_a_callback_are_no_tests(crawl, site):

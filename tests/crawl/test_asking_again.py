@@ -112,32 +112,20 @@ class ByKey:
         return request.meta["key"].encode()
 
 
-class Keyed(Visit):
-    """Yields a request that no duplicate filter sees, and then an item."""
-
-    custom_settings = {"REQUEST_FINGERPRINTER_CLASS": ByKey}  # noqa: RUF012  (as Scrapy has it)
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(meta={"key": path})
-
-    def page(self, response):
-        yield scrapy.Request(f"{self.site}/next.json", self.after, dont_filter=True)
-        yield {"path": self.path_of(response)}
-
-    def after(self, response):
-        self.note(response)
-
-
-def test_output_passes_that_the_fingerprinter_of_the_project_cannot_read(crawl):
-    outcome = crawl(Keyed, "/a/1", "/b/1", errors=True)  # nor can it read the start request
-    assert [item["path"] for item in outcome.items] == ["/a/1", "/b/1"]
-    assert outcome.notes == ["/next.json"] * 2
+def processing(fingerprinter):
+    crawler = SimpleNamespace(request_fingerprinter=fingerprinter, spider=None)
+    return Processing(crawler, None, None, None, callbacks=Callbacks(None), keeps_sitemap=False)
 
 
 @pytest.fixture
 def asked():
-    crawler = SimpleNamespace(request_fingerprinter=RequestFingerprinter(), spider=None)
-    return Processing(crawler, None, None, None, callbacks=Callbacks(None), keeps_sitemap=False)
+    return processing(RequestFingerprinter())
+
+
+def test_a_request_that_the_fingerprinter_of_the_project_cannot_read_is_of_another_page():
+    response = scrapy.http.Response("http://h.test/", request=scrapy.Request("http://h.test/"))
+    made = (scrapy.Request(response.url, meta=m, dont_filter=True) for m in ({}, {"key": "a"}))
+    assert not any(processing(ByKey()).is_of_itself(response, each) for each in made)
 
 
 @pytest.mark.parametrize(("entries", "kept"), [

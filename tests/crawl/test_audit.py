@@ -124,8 +124,7 @@ def test_the_audit_holds_the_judged_text_if_asked(crawl, audit):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_ends_the_audit_and_not_the_crawl(crawl):
-    settings = {"NEARDUP_AUDIT": "/dev/full"}
-    outcome = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings, errors=True)
+    outcome = crawl(Visit, "/a/1", "/a/2", "/b/1", NEARDUP_AUDIT="/dev/full", errors=True)
     assert outcome.notes == ["/a/1", "/b/1"]
     assert outcome.counted()["audit/errors"] == 1
     assert len(outcome.logged("ERROR")) == 1

@@ -57,8 +57,7 @@ def test_pages_of_the_base_are_known_to_their_host_only(crawl, site, packed):
     elsewhere = "https://elsewhere.example/a/1"
     pages = (elsewhere, page(text("a", 1))), (f"{site.url}/b/1", page(text("b", 1)))
     base = packed(*pages, scan=("--scope", "host"))
-    settings = {"NEARDUP_SCOPE": "host", "NEARDUP_BASE": base}
-    assert crawl(Visit, "/a/2", "/b/2", settings=settings).notes == ["/a/2"]
+    assert crawl(Visit, "/a/2", "/b/2", NEARDUP_SCOPE="host", NEARDUP_BASE=base).notes == ["/a/2"]
 
 
 MISFITS = {
@@ -79,9 +78,7 @@ def refused(crawl, site):
     """Let a crawl start with a base; return why it makes no request."""
 
     def start(base, **settings):
-        outcome = crawl(
-            Visit, "/a/1", settings=settings | {"NEARDUP_BASE": str(base)}, errors=True
-        )
+        outcome = crawl(Visit, "/a/1", **settings, NEARDUP_BASE=str(base), errors=True)
         assert not site.requests
         return outcome.logged("ERROR")
 

@@ -184,18 +184,6 @@ def test_a_crawl_with_a_broken_twin_is_filtered(site, tmp_path):
     assert "'neardup/pages/checked': 1" in done.stderr
 
 
-PAGES = [f"/{group}/{number}" for group in "abcdef" for number in range(1, 8)]
-
-
-def test_a_crawl_whose_first_pages_all_raise_ends(crawl):
-    outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=check"}, errors=True)
-    assert outcome.reason == "neardup_error"
-    assert 20 <= outcome.counted()["unjudged/error"] <= 22  # some were under way
-    assert outcome.notes == PAGES[: len(outcome.notes)]
-    *_, told = outcome.logged("ERROR")
-    assert told.startswith("None of the first 20 pages could be judged, so the crawl ends: ")
-
-
 RAISES = """
 from scrapy_neardup.judge.analysis import Analyser
 
@@ -206,7 +194,7 @@ Analyser.page = page
 """
 
 
-def test_its_command_ends_with_status_1(site, tmp_path):
+def test_a_crawl_whose_first_pages_all_raise_ends_with_status_1(site, tmp_path):
     with surroundings(tmp_path):
         many = PLAIN.replace('site + "/start.json"', 'f"{site}/{n}/1" for n in range(26)')
         (tmp_path / "plain.py").write_text(many)

@@ -12,7 +12,7 @@ from store_registry import PLACES
 
 from scrapy_neardup.crawl import groups
 from scrapy_neardup.crawl.groups import GroupBudget
-from scrapy_neardup.verdict import Decision, Match
+from scrapy_neardup.verdict import Match
 
 THREE = {"NEARDUP_GROUP_BUDGET": 3}
 
@@ -92,12 +92,9 @@ def test_short_pages_have_groups_too(crawl, site):
     ("drop-items", "items/dropped"), ("deprioritize", "requests/deprioritized"),
 ])  # fmt: skip
 def test_each_action_spares_what_is_within_the_budget(crawl, site, audit, action, stat):
-    paths = {
-        f"/a/{number}": page(text("a", number), f"/child{number}/1") for number in range(1, 5)
-    }
+    paths = {f"/a/{n}": page(text("a", n), f"/child{n}/1") for n in range(1, 5)}
     site.routes |= paths
-    settings = THREE | {"NEARDUP_ACTION": action, "NEARDUP_AUDIT": str(audit)}
-    outcome = crawl(Follow, *paths, settings=settings)
+    outcome = crawl(Follow, *paths, **THREE, NEARDUP_ACTION=action, NEARDUP_AUDIT=str(audit))
     assert outcome.counted()[stat] == 1
     assert outcome.pages("kept-budget") == [2]
     spared = {path for number in range(1, 4) for path in (f"/a/{number}", f"/child{number}/1")}
@@ -105,26 +102,6 @@ def test_each_action_spares_what_is_within_the_budget(crawl, site, audit, action
     assert spared <= {item["path"] for item in outcome.items}
     actions = [line["action"] for line in verdicts(audit) if "/a/" in line["page"]]
     assert actions == ["keep", "keep-budget", "keep-budget", action]
-
-
-class Revisit(Visit):
-    def page(self, response):
-        self.note(response, response.meta["neardup"].decision)
-        yield {"path": self.path_of(response)}
-        tried = response.meta.get("tried", 0)
-        if tried < 2:
-            yield response.request.replace(dont_filter=True, meta={"tried": tried + 1}, priority=1)
-
-
-def test_a_page_that_comes_again_takes_no_second_place(crawl, stored):
-    outcome = crawl(Revisit, "/a/1", "/a/2", "/a/3", "/a/4", settings=stored | THREE)
-    assert outcome.notes == [
-        ["/a/1", Decision.NEW],
-        *[["/a/1", Decision.SEEN]] * 2,
-        *[["/a/2", Decision.DUPLICATE]] * 3,
-        *[["/a/3", Decision.DUPLICATE]] * 3,
-    ]
-    assert outcome.pages("kept-budget", "dropped") == [6, 1]
 
 
 def test_a_group_ends_with_the_processing_of_its_first_page(crawl):

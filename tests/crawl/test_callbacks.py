@@ -124,3 +124,14 @@ def test_the_rules_of_a_spider_are_those_that_scrapy_has_read(spider):
 def test_rules_of_one_callback_are_told_apart_by_their_arguments():
     names = [named(RULES._callback, RULES, meta={"rule": rule}) for rule in range(3)]
     assert len(set(names)) == 3
+
+
+def test_a_request_of_a_rule_has_an_errback_if_its_rule_has_one():
+    """Each request of a `CrawlSpider` has one, which calls that of the rule."""
+    crawled = ByRules()
+    crawled._rules[1].errback = crawled.item
+    made = [
+        scrapy.Request("http://site.example/", crawled._callback, errback=crawled._errback, **more)
+        for more in ({"meta": {"rule": 0}}, {"meta": {"rule": 1}}, {})
+    ]
+    assert [*map(Callbacks(crawled).has_errback, made)] == [False, True, True]

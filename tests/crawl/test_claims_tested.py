@@ -53,17 +53,6 @@ def test_before_it_ends_by_itself_a_crawl_tests_what_it_has_withheld(crawl, site
     assert counted(outcome)["requested-again"] == min(number - NEEDED, ENOUGH)
 
 
-def test_a_crawl_that_is_ended_says_what_it_has_withheld(crawl, site):
-    paths = show(site, *variants(range(MANY)))
-    settings = UNCHECKED | {"CLOSESPIDER_PAGECOUNT": 2 * NEEDED + 30}
-    outcome = crawl(Listener, *paths, settings=settings)
-    assert outcome.reason == "closespider_pagecount"
-    assert "requested-again" not in counted(outcome)
-    [line] = [line for line in outcome.logged("INFO") if "weren't made" in line]
-    skipped = counted(outcome)["skipped"]
-    assert f"{skipped} requests weren't made; 0 tested it, so that at most 100.0%" in line
-
-
 def test_the_last_of_what_a_place_has_withheld_is_tested(crawl, site):
     """Although the place needs no tests of its own, as the claim holds on the whole host."""
     there, end = (
@@ -88,9 +77,7 @@ class Late(Visit):
 
 
 @pytest.mark.parametrize(("spider", "variant"), [(Visit, ["/p/999?sid=1"]), (Late, [])])
-def test_what_is_withheld_for_the_sake_of_a_page_that_fails_is_requested(
-    crawl, site, spider, variant
-):
+def test_what_is_withheld_because_of_a_page_that_fails_is_requested(crawl, site, spider, variant):
     """So is what its own callback yields, at once and not by the tests at the crawl's end."""
     paths = [*variants(range(40)), "/p/999", *variant, *variants(range(40, MANY))]
     show(site, *paths, "/p/999?sid=1")

@@ -137,8 +137,8 @@ def test_almost_nothing_but_a_clock_contradicts_nothing(crawl, site):
     """What differs may be the page a second later."""
     run = variants("abcdefghijklm")
     site.routes |= {path: clock(path) for path in run}
-    settings = ASKS | {"NEARDUP_URLS_EXPLORE": 1}
     long = show(site, *variants(range(NEEDED)))
+    settings = ASKS | {"NEARDUP_URLS_EXPLORE": 1}
     outcome = crawl(Visit, *run[:6], *long, *run[6:], settings=settings)
     assert counted(outcome)["rules-begun"] == 2
     assert "rules-ended" not in counted(outcome)
@@ -158,8 +158,7 @@ def test_a_page_of_boilerplate_and_a_clock_contradicts_nothing(crawl, site, audi
     site.routes |= folder | dict.fromkeys((known, last), listed(""))
     paths = show(site, *variants(range(30)))
     show(site, "/p/0?sid=start")
-    settings = ASKS | {"NEARDUP_AUDIT": str(audit)}
-    outcome = crawl(Insisting, *folder, known, *paths, last, settings=settings)
+    outcome = crawl(Insisting, *folder, known, *paths, last, **ASKS, NEARDUP_AUDIT=str(audit))
     assert counted(outcome)["rules-begun"] >= 2
     [line] = [line for line in verdicts(audit) if line.get("page") == f"{site.url}{last}"]
     assert (line["verdict"], line["nearest"]["rule"]) == ("new", "changing")

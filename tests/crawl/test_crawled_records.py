@@ -79,19 +79,6 @@ def test_records_that_were_dropped_before_a_pause_are_requested_again(crawl, sit
     assert set(second.notes) == {*shown[1:]}
 
 
-def test_records_are_told_apart_though_each_month_has_its_own_folder(crawl, site):
-    shown = [path for month in ("may", "june") for path in pages(site, f"events/{month}", 12)]
-    event = f"<h1>Choir</h1><p>{{}}</p><p>{text('choir', words=120)}</p>"
-    halls = ["Library", "School", "Church", "Cellar", "Castle", "Barn", "Mill", "Tower"]
-    events = {
-        f"/events/{'june' if number else 'may'}/9{number}": page(event.format(hall), title="Choir")
-        for number, hall in enumerate(halls)
-    }
-    site.routes |= events
-    outcome = crawl(Visit, *shown, *events, settings=ONE_BY_ONE)
-    assert set(outcome.notes) == {*shown, *events}
-
-
 def test_copies_of_a_record_are_not_requested_again_with_the_other_records(crawl, site):
     shown = jobs(site, *["Berlin"] * 6, *CITIES[1:9], tag="p")
     first = pages(site, "jobs", 12)

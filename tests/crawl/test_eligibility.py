@@ -5,45 +5,30 @@ delivered only if the first was neither judged nor recorded.
 """
 
 import gzip
-from typing import ClassVar
 
 import pytest
 import scrapy
-from crawl_spiders import Again, Copies, Default, Follow, Visit
+from crawl_spiders import AGAIN, Copies, Default, Follow, Visit
 from scrapy.exceptions import CloseSpider
 from scrapy.spiders import SitemapSpider
 from site_server import Answer, page, text
 
 
-class HandlesNotFound(Visit):
-    handle_httpstatus_list = (404,)
-
-
-class HandlesRedirections(Visit):
-    handle_httpstatus_list = (301,)
-
-
-class HandlesNotFoundOnce(Visit):
-    sends: ClassVar = {"meta": {"handle_httpstatus_list": [404]}}
-
-
-@pytest.mark.parametrize(("spider", "settings"), [
-    (Visit, {}),
-    (Visit, {"HTTPERROR_ALLOW_ALL": True}),
-    (Visit, {"HTTPERROR_ALLOWED_CODES": "404"}),
-    (Visit, {"HTTPERROR_ALLOWED_CODES": [404]}),
-    (Visit, {"SPIDER_MIDDLEWARES":
-             {"scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None}}),
-    (HandlesNotFound, {}),
-    (HandlesNotFoundOnce, {}),
+@pytest.mark.parametrize(("given", "are_seen"), [
+    ({}, False),
+    ({"HTTPERROR_ALLOW_ALL": True}, True),
+    ({"HTTPERROR_ALLOWED_CODES": "404"}, False),  # Scrapy compares these texts with a number
+    ({"HTTPERROR_ALLOWED_CODES": [404]}, True),
+    ({"SPIDER_MIDDLEWARES": {"scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None}},
+     True),
+    ({"handle_httpstatus_list": [404]}, True),
+    ({"sends": {"meta": {"handle_httpstatus_list": [404]}}}, True),
 ])  # fmt: skip
-def test_errors_are_no_pages_whether_or_not_a_callback_sees_them(crawl, site, spider, settings):
+def test_errors_are_no_pages_whether_or_not_a_callback_sees_them(crawl, site, given, are_seen):
     errors = [f"/other/{number}" for number in range(3)]
     site.routes |= dict.fromkeys(errors, Answer(page(text("a")), status=404))
-    outcome = crawl(spider, *errors, "/a/1", "/a/2", settings=settings)
-    # Allowed codes given as text match none: Scrapy compares them with a number.
-    unseen = (spider, settings) in [(Visit, {}), (Visit, {"HTTPERROR_ALLOWED_CODES": "404"})]
-    assert outcome.notes == [*(() if unseen else errors), "/a/1"]
+    outcome = crawl(Visit, *errors, "/a/1", "/a/2", **given)
+    assert outcome.notes == [*errors * are_seen, "/a/1"]
     assert outcome.pages("checked", "new", "dropped") == [3, 1, 1]
     assert outcome.counted()["unjudged/not-html"] == 1
 
@@ -52,7 +37,7 @@ def test_a_spider_gets_each_redirection_that_it_handles(crawl, site):
     paths = [f"/go/{number}" for number in range(3)]
     site.routes |= {path: Answer(page("moved"), status=301, headers={"Location": f"{path}/a"})
                     for path in paths}  # fmt: skip
-    assert crawl(HandlesRedirections, *paths).notes == paths
+    assert crawl(Visit, *paths, handle_httpstatus_list=[301]).notes == paths
 
 
 class Post(Visit):
@@ -206,13 +191,10 @@ class Adds(Visit):
     (Follow, {"neardup_skip": True}, 4, {"unjudged/skipped": 4}),  # each has a meta of its own
     (Follow, {"neardup_keep": True}, 4, {"pages/new": 1, "pages/kept-start": 3}),
 ])  # fmt: skip
-def test_one_page_is_skipped_or_all_that_it_leads_to(
-    crawl, site, *, spider, meta, delivered, counts
-):
+def test_a_page_is_skipped_or_all_it_leads_to(crawl, site, *, spider, meta, delivered, counts):
     for number in range(1, 4):
         site.routes[f"/a/{number}"] = page(text("a"), f"/a/{number + 1}")
-    withhold = {"NEARDUP_LINKS": "withhold"}
-    outcome = crawl(spider, "/a/1", settings=withhold, sends={"meta": meta})
+    outcome = crawl(spider, "/a/1", NEARDUP_LINKS="withhold", sends={"meta": meta})
     assert outcome.notes == [f"/a/{number}" for number in range(1, delivered + 1)]
     assert outcome.counted().items() >= counts.items()
 
@@ -243,8 +225,7 @@ def test_a_callable_that_returns_nothing_of_use_leaves_pages_unjudged(crawl, nam
 def test_pages_are_compared_within_their_category(crawl, site):
     paths = "/a/x", "/b/y", "/a/z", "/"
     site.routes |= dict.fromkeys(paths, page(text("shared")))
-    settings = {"NEARDUP_SCOPE": "crawl_texts.first_letter"}
-    outcome = crawl(Visit, *paths, settings=settings, errors=True)
+    outcome = crawl(Visit, *paths, NEARDUP_SCOPE="crawl_texts.first_letter", errors=True)
     assert outcome.notes == ["/a/x", "/b/y", "/"]
     assert outcome.pages("new") == [2]
     assert outcome.counted()["unjudged/text-error"] == 1
@@ -258,7 +239,7 @@ def redirect(path):
 
 def test_a_redirect_is_judged_where_it_ends(crawl, site):
     site.routes |= {"/here": redirect("/a/1"), "/there": redirect("/a/2")}
-    outcome = crawl(Again, "/here", "/a/1", "/there")
+    outcome = crawl(Visit, "/here", "/a/1", "/there", sends=AGAIN)
     assert outcome.notes == ["/a/1", "/a/1"]
     assert outcome.pages("new", "seen", "dropped") == [1, 1, 1]
 

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from crawl_spiders import RuleSpider, Visit
+from crawl_spiders import Visit
 from linked_sites import Hears, editions
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import Rule
 
 from scrapy_neardup import NearDuplicatePage
 
@@ -136,28 +134,3 @@ def test_the_errback_hears_once_of_each_dropped_page_before_it_is_asked(walk, si
     assert outcome.notes.index({"failed": "/2/"}) < outcome.notes.index("/2/")
     assert site.requests.count("/2/") == 2
     assert all(f"/2/{each}" in outcome.notes for each in range(3))
-
-
-class ByRules(RuleSpider):
-    """Follows all links, and hears of no dropped page."""
-
-    rules = (Rule(LinkExtractor(), callback="note", follow=True),)
-
-    def note(self, response):
-        self.notes.append(response.url.rpartition(":")[2].partition("/")[2])
-
-    def hear(self, failure):
-        self.notes.append({"failed": failure.request.url})
-
-
-class ByRulesWithErrback(ByRules):
-    rules = (Rule(LinkExtractor(), callback="note", follow=True, errback="hear"),)
-
-
-@pytest.mark.parametrize(("spider", "requests"), [(ByRules, 1), (ByRulesWithErrback, 2)])
-def test_a_page_is_requested_again_only_if_its_rule_has_an_errback(walk, site, spider, requests):
-    """Each request of a `CrawlSpider` has an errback, which calls that of the rule."""
-    tree = {"/": ("front", "/1/", "/2/")} | editions(6, unique=True)
-    outcome = walk(tree, spider=spider)
-    assert {f"1/{each}" for each in range(6)} <= {*map(str, outcome.notes)}
-    assert site.requests.count("/1/") == requests

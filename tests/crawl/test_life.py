@@ -101,8 +101,7 @@ class Late(Visit):
 
 
 def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site, audit):
-    settings = AT_ONCE | {"NEARDUP_AUDIT": str(audit)}
-    outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
+    outcome = crawl(Late, "/a/1", "/a/2", "/a/3", **AT_ONCE, NEARDUP_AUDIT=str(audit), errors=True)
     assert outcome.notes == ["/a/1"]
     assert outcome.pages("orphaned") == [2]
     [orphaned] = events(audit, "orphaned")
@@ -115,8 +114,7 @@ def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site,
 
 @pytest.mark.parametrize("action", ["flag", "deprioritize"])
 def test_pages_that_were_delivered_are_no_orphans(crawl, action):
-    settings = AT_ONCE | {"NEARDUP_ACTION": action}
-    outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
+    outcome = crawl(Late, "/a/1", "/a/2", "/a/3", **AT_ONCE, NEARDUP_ACTION=action, errors=True)
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3"]
     assert outcome.pages("orphaned") == [0]
 
@@ -176,9 +174,7 @@ class Handles(Visit):
 
 
 @pytest.mark.parametrize(("again", "then"), [(False, "confirm"), (True, "forget")])
-def test_an_errback_that_handles_what_a_middleware_rejects_counts_as_the_callback(
-    crawl, site, again, then
-):
+def test_an_errback_that_handles_what_is_rejected_counts_as_a_callback(crawl, site, again, then):
     settings = TOY | {"SPIDER_MIDDLEWARES": {"crawl_middlewares.Rejects": 500}, "DEPTH_LIMIT": 2}
     outcome = crawl(Handles, "/a/1", again=again, settings=settings)
     assert outcome.notes[0] == "ValueError"

@@ -102,9 +102,7 @@ def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warne
 
 @pytest.mark.parametrize("rule", [Rule.EQUAL, Rule.ALIKE])
 @pytest.mark.parametrize("learnt", [(), ("changing",)])
-def test_pages_that_differ_in_what_changes_by_itself_alone_are_nothing_to_look_at(
-    warned, rule, learnt
-):
+def test_pages_that_differ_in_what_changes_by_itself_are_nothing_to_look_at(warned, rule, learnt):
     pages = ads(url="/jobs/0")
     for _, visit in pages:
         decided = Decided(is_same=True, rule=rule, learnt=learnt)
@@ -256,8 +254,7 @@ def test_a_crawl_names_what_a_group_differs_in(crawl, site, audit):
     jobs = {f"/jobs/{number}": page(f"{text('ad', words=500)} Work in {city}", title="")
             for number, city in enumerate(CITIES)}  # fmt: skip
     site.routes |= jobs
-    settings = {"NEARDUP_AUDIT": str(audit), "NEARDUP_LEARN": ["boilerplate"]}  # not of records
-    outcome = crawl(Visit, *jobs, settings=settings)
+    outcome = crawl(Visit, *jobs, NEARDUP_AUDIT=str(audit), NEARDUP_LEARN=["boilerplate"])
     [warning] = outcome.logged("WARNING", patternwarnings.__name__)
     assert "differ in a few words (Munich, Hamburg, Bonn)" in warning
     [event] = events(audit, "differ")

@@ -58,16 +58,14 @@ def test_processes_keep_each_group_once(workers, crawl, name):
         exactly_once(together(workers, crawl, settings, groups), groups)
         # A later crawl of the namespace finds all of it; another namespace nothing.
         assert crawl(Visit, "/g0/7", "/g9/7", settings=settings).notes == []
-        apart = settings | {"NEARDUP_NAMESPACE": "another"}
-        assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
+        assert crawl(Visit, "/g0/7", **settings, NEARDUP_NAMESPACE="another").notes == ["/g0/7"]
 
 
 def test_retention(crawl, site):
     site.routes["/later.json"] = waits(4.2)
     paths = ["/a/1", "/a/2", "/later.json", "/a/3", "/a/4"]
     with PLACES["redis"]() as place:
-        settings = {"NEARDUP_STORE": place.uri, "NEARDUP_RETENTION": "3s"}
-        outcome = crawl(Visit, *paths, settings=settings)
+        outcome = crawl(Visit, *paths, NEARDUP_STORE=place.uri, NEARDUP_RETENTION="3s")
     assert outcome.notes == ["/a/1", "/later.json", "/a/3"]
 
 

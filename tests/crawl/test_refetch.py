@@ -6,18 +6,13 @@ import random
 import time
 from collections import Counter
 from types import SimpleNamespace
-from typing import ClassVar
 from unittest.mock import Mock
 
 import pytest
 from audits import events
-from crawl_middlewares import OfCrawler
 from crawl_spiders import ONE_BY_ONE, Starts, Visit
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http.request import NO_CALLBACK
-from scrapy.statscollectors import MemoryStatsCollector
 from site_server import Answer, page, pages, show, text
 
 from scrapy_neardup.cli.report import write_report
@@ -104,52 +99,18 @@ class Reads(Visit):
         self.note(response, " ".join(response.css("body ::text").getall()))
 
 
-class Metas(OfCrawler):
-    """Notes what second requests carry."""
-
-    def process_request(self, request, spider=None):
-        if request.callback is NO_CALLBACK and "/p/" in request.url:
-            self.crawler.spider.notes.append(sorted(request.meta))
-
-
-class Carries(Visit):
-    custom_settings = {"DOWNLOADER_MIDDLEWARES": {Metas: 1}}  # noqa: RUF012  (as Scrapy has it)
-    sends: ClassVar = {"meta": {"own": 1, "playwright_include_page": True, "retry_times": 1}}
-
-
-def test_the_second_request_carries_what_the_first_did_but_for_what_became_of_that(crawl, site):
-    outcome = crawl(Carries, *pages(site), settings=ONE_BY_ONE)
-    found = [set(note) for note in outcome.notes if isinstance(note, list)]
-    assert len(found) == len(DUE)
-    for keys in found:
-        assert keys >= {"own", "dont_cache", "dont_redirect", "dont_retry"}
-        assert not keys & {"playwright_include_page", "retry_times", "neardup"}
-
-
-class Refuses:
-    """Stands where ``RobotsTxtMiddleware`` does, and refuses what no callback is for."""
-
-    def process_request(self, request, spider=None):
-        if request.callback is NO_CALLBACK and "/p/" in request.url:
-            raise IgnoreRequest("not twice")
-
-
-class Refused(Visit):
-    custom_settings = {"DOWNLOADER_MIDDLEWARES": {Refuses: 100}}  # noqa: RUF012  (as Scrapy has it)
-
-
-@pytest.mark.parametrize(("spider", "settings", "sends"), [
-    (Visit, {}, {"method": "POST", "body": "a=1"}), (Visit, {"NEARDUP_EXPERIMENTS": 0}, {}),
-    (Refused, {}, {}),
+@pytest.mark.parametrize("given", [
+    {"sends": {"method": "POST", "body": "a=1"}},
+    {"NEARDUP_EXPERIMENTS": 0},
+    # Nothing is learnt from second responses.
+    {"NEARDUP_LEARN": []}, {"NEARDUP_LEARN": ["boilerplate", "titles"]},
 ])  # fmt: skip
-def test_forms_and_what_a_middleware_refuses_or_is_switched_off_is_requested_once(
-    crawl, site, spider, settings, sends
-):
+def test_forms_are_requested_once_and_so_is_all_if_nothing_can_be_learnt(crawl, site, given):
     paths = pages(site)
-    outcome = crawl(spider, *paths, settings=ONE_BY_ONE | settings, sends=sends)
+    outcome = crawl(Visit, *paths, **ONE_BY_ONE, **given)
     assert outcome.notes == [*paths]
     assert not again(site)
-    assert asked(outcome) == (len(DUE) if spider is Refused else 0)
+    assert asked(outcome) == 0
 
 
 def test_rules_for_robots_are_asked(crawl, site):
@@ -175,21 +136,6 @@ async def test_an_experiment_that_fails_is_told_without_a_password(caplog, error
     [record] = [each for each in caplog.records if "ownrequests" in each.name]
     assert record.levelname == level
     assert record.getMessage().startswith("http://h.test/ can't be requested as an experiment: ")
-
-
-@pytest.mark.parametrize("learn", [[], ["boilerplate", "titles"]])
-def test_where_nothing_is_learnt_from_second_responses_none_is_asked_for(crawl, site, learn):
-    outcome = crawl(Visit, *pages(site), settings=ONE_BY_ONE | {"NEARDUP_LEARN": learn})
-    assert asked(outcome) == 0
-
-
-@pytest.mark.parametrize("stat", ["downloader/request_count", "scheduler/dequeued"])
-def test_the_budget_grows_with_the_requests_whoever_counts_them(stat):
-    crawler = Crawler(Visit)
-    crawler.stats = MemoryStatsCollector(crawler)
-    crawler.stats.set_value(stat, 2_000)
-    own = OwnRequests(crawler, 0.02)
-    assert own.left("refetched", most=SHARE) == SHARE * 0.02 * 2_000 > SHARE * HANDFUL
 
 
 @pytest.mark.parametrize("is_alone", [False, True])
@@ -381,9 +327,7 @@ class Turns(Visit):
 
 
 @pytest.mark.parametrize("before", [0, 1, 4])
-def test_a_page_that_the_crawl_requests_again_is_not_requested_by_an_experiment(
-    crawl, site, before
-):
+def test_a_page_that_the_crawl_requests_again_is_requested_by_no_experiment(crawl, site, before):
     left = iter(range(30))
     paths = show(site, *(f"/list/{number}" for number in range(before)), "/list/first")
     site.routes["/list/first"] = page(text("first", words=80), "/list/next")

@@ -66,9 +66,7 @@ def test_the_links_of_all_dropped_pages_are_counted_without_reading_them_again(r
     assert not reporter._crawler.stats.get_value("neardup/report/errors")
 
 
-def test_an_error_of_a_report_is_counted_and_logged_and_the_page_goes_on(
-    caplog, reporter, monkeypatch
-):
+def test_an_error_of_a_report_is_counted_logged_and_costs_no_page(caplog, reporter, monkeypatch):
     def fail(*_):
         raise KeyError("audit")
 
@@ -121,9 +119,7 @@ def test_at_the_end_the_claim_that_covers_most_is_told_of_first(caplog, reporter
     assert re.findall(r"on (\S+);", caplog.text) == ["/most/N", "/more/N", "/few/N"]
 
 
-def test_at_the_end_claims_are_told_of_with_their_odds_and_without_advice_under_exact(
-    caplog, reporter
-):
+def test_claims_are_told_of_with_their_odds_and_without_advice_under_exact(caplog, reporter):
     host, told = Host(), []
     host.claims[Key("/p/N", SID)] = claim(400)
     caplog.set_level(logging.INFO)

@@ -1,44 +1,63 @@
-"""Dropped pages that are requested again for their links: as they were sent at first."""
+"""Pages that are requested again: as they were sent at first."""
 
-import gc
-import weakref
+from types import SimpleNamespace
 from typing import ClassVar
 
+import pytest
 from linked_sites import Hears, editions
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 from scrapy.http.request import NO_CALLBACK
-from scrapy.signals import spider_idle
+from scrapy.statscollectors import MemoryStatsCollector
+
+from scrapy_neardup.crawl.crawlsettings import read_settings
+from scrapy_neardup.crawl.experiments.asking import Experiments
+from scrapy_neardup.crawl.experiments.ownrequests import again, as_sent
+from scrapy_neardup.settings.catalogue import DROP
 
 
-class BrowserPages:
-    """Gives a request the page of a browser if it asks for one, as scrapy-playwright does."""
+class PageObject:
+    """What scrapy-poet makes of a response for a callback: it holds the page's body."""
 
-    def process_response(self, request, response, spider=None):
-        if request.meta.get("playwright_include_page"):
-            request.meta["playwright_page"] = BrowserPage()
-        return response
+    __module__ = "web_poet.pages"
 
 
-class BrowserPage:
-    is_open = True
-
-    async def close(self):
-        self.is_open = False
-
-
-class Browses(Hears):
-    custom_settings: ClassVar = {"DOWNLOADER_MIDDLEWARES": {BrowserPages: 100}}
-    sends: ClassVar = {"meta": {"playwright_include_page": True}}
-
-    def page(self, response):
-        assert response.meta["playwright_page"].is_open
-        for entry in super().page(response):
-            is_item = isinstance(entry, dict)
-            yield entry if is_item else entry.replace(errback=self.failed, meta=self.sends["meta"])
+@pytest.fixture
+def answered():
+    """Return a request as it is once it has been answered."""
+    asked = {"own": 1, "playwright_include_page": True}
+    became = dict.fromkeys(("neardup", "playwright_page", "redirect_urls", "retry_times"), "x")
+    return Request(
+        "http://h.test/", print, meta=asked | became, priority=7, errback=print,
+        cb_kwargs={"own": 2, "found": PageObject()},
+    )  # fmt: skip
 
 
-def test_a_page_that_is_requested_again_gets_a_browser_page_again(walk):
-    outcome = walk(editions(6, unique=True), "/1/", "/2/", spider=Browses)
-    assert {f"/2/{each}" for each in range(6)} <= {item["path"] for item in outcome.items}
+def test_what_became_of_a_request_is_not_sent_again(answered):
+    sent = as_sent(answered, {"more": 3})
+    assert sent.meta == {"own": 1, "playwright_include_page": True, "more": 3}
+    assert sent.cb_kwargs == {"own": 2}
+    assert (sent.callback, sent.errback, sent.priority) == (print, print, 7)
+    assert sent.dont_filter
+
+
+async def test_of_a_dropped_page_the_request_is_kept_as_it_was_sent(answered):
+    """Without the body of the page, of which there may be thousands."""
+    crawler = Crawler(Spider, {"NEARDUP_URLS": "off", "NEARDUP_LINKS": "withhold"})
+    crawler.stats, settings = MemoryStatsCollector(crawler), read_settings(crawler.settings)
+    parts = dict.fromkeys(("reader", "detector", "callbacks"))
+    experiments = Experiments(crawler, settings, None, None, **parts)
+    experiments._parts.clear()
+    verdict = SimpleNamespace(page_id=1, released=())
+    await experiments.judged(SimpleNamespace(action=DROP, verdict=verdict), answered, None, None)
+    assert experiments._dropped[1].cb_kwargs == {"own": 2}
+
+
+def test_a_second_request_for_a_response_alone_has_no_callback_and_is_made_once(answered):
+    second = again(answered)
+    once = {"dont_cache": True, "dont_redirect": True, "dont_retry": True}
+    assert second.meta == {"own": 1} | once
+    assert (second.callback, second.errback, second.priority) == (NO_CALLBACK, None, 0)
 
 
 class BreaksDown:
@@ -64,39 +83,3 @@ def test_an_errback_hears_if_a_page_cannot_be_downloaded_again(walk):
     """It may have to close a browser page."""
     outcome = walk(editions(6, unique=True), "/1/", "/2/", spider=HearsTwice)
     assert [note for note in outcome.notes if isinstance(note, dict)] == [{"failed": "/2/"}] * 2
-
-
-class PageObject:
-    """What scrapy-poet makes of a response for a callback."""
-
-    made: ClassVar = weakref.WeakSet()
-    __module__ = "web_poet.pages"
-
-
-class PageObjects:
-    def process_response(self, request, response, spider=None):
-        request.cb_kwargs["found"] = page = PageObject()
-        PageObject.made.add(page)
-        return response
-
-
-class Injected(Hears):
-    custom_settings: ClassVar = {"DOWNLOADER_MIDDLEWARES": {PageObjects: 543}}
-    hears: ClassVar = {"idle": spider_idle}
-
-    def parse(self, response, found):
-        return super().parse(response)
-
-    def page(self, response, found):
-        return super().page(response)
-
-    def idle(self):
-        gc.collect()
-        self.notes.append(len(PageObject.made))
-
-
-def test_dropped_pages_do_not_keep_page_objects_in_memory(walk):
-    tree = {f"/list/{each}": ("list", f"/list/{each + 1}", "/rare") for each in range(40)}
-    outcome = walk(tree, *tree, spider=Injected)
-    assert outcome.counted()["pages/dropped"] >= 39
-    assert max(note for note in outcome.notes if isinstance(note, int)) < 10

@@ -42,8 +42,7 @@ def test_a_store_of_ones_own_outlives_the_crawl_unless_the_namespace_says_so(cra
     store = {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.sqlite'}"}
     assert crawl(Visit, "/a/1", settings=store).notes == ["/a/1"]
     assert crawl(Visit, "/a/2", settings=store).notes == []
-    fresh = store | {"NEARDUP_NAMESPACE": "visit %(time)s"}
-    assert crawl(Visit, "/a/2", settings=fresh).notes == ["/a/2"]
+    assert crawl(Visit, "/a/2", **store, NEARDUP_NAMESPACE="visit %(time)s").notes == ["/a/2"]
 
 
 class Killed(Visit):

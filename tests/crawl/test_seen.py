@@ -1,7 +1,7 @@
 """Crawl again: what is done about pages of an earlier crawl (`NEARDUP_SEEN`)."""
 
 import pytest
-from crawl_spiders import Again, Visit
+from crawl_spiders import AGAIN, Visit
 from site_server import does, page, text
 from store_registry import PLACES
 
@@ -15,10 +15,6 @@ class Said(Visit):
         verdict = response.meta["neardup"]
         self.note(response, verdict.changed, str(verdict.decision))
         yield {"path": self.path_of(response)}
-
-
-class SaidAgain(Said, Again):
-    pass
 
 
 class Linking(Said):
@@ -64,8 +60,8 @@ def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site, tmp_path, paus
     site.routes["/p/same"] = page(text("same", words=100))
     settings = {"NEARDUP_SEEN": "drop"} | ({"JOBDIR": str(tmp_path)} if paused else {})
     paths = [["/p/same"], ["/p/same"]] if paused else [["/p/same", "/p/same"]]
-    notes = [note for each in paths for note in crawl(Again, *each, settings=settings).notes]
-    assert notes == ["/p/same", "/p/same"]
+    crawls = [crawl(Visit, *each, settings=settings, sends=AGAIN) for each in paths]
+    assert [note for each in crawls for note in each.notes] == ["/p/same", "/p/same"]
 
 
 def shop(*prices):
@@ -73,20 +69,6 @@ def shop(*prices):
     said = "<h1>Product {}</h1>{}<p>It costs {} euros today.</p>"
     return {f"/shop/{n}": page(said.format(n, text(f"product {n}", words=300), price))
             for n, price in enumerate(prices)}  # fmt: skip
-
-
-@pytest.mark.parametrize("seen", ["keep", "drop"])
-def test_one_price_is_a_change_although_the_page_is_the_same(crawl, site, tmp_path, seen):
-    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite", "NEARDUP_SEEN": seen}
-    settings |= {"NEARDUP_KEEP_START": False}
-    site.routes |= (paths := shop(10, 20, 30, 40, 50, 60))
-    assert len(crawl(Said, *paths, settings=settings).notes) == 6
-    site.routes |= shop(10, 20, 35, 40, 55, 60)
-    outcome = crawl(Said, *paths, settings=settings)
-    changed = [path for path, is_changed, _ in outcome.notes if is_changed]
-    assert sorted(changed) == ["/shop/2", "/shop/4"]
-    assert len(outcome.notes) == (6 if seen == "keep" else 2)
-    assert {decision for *_, decision in outcome.notes} <= {"seen", "new"}
 
 
 @pytest.mark.parametrize("name", ["sqlite", "redis", "redis-cluster"])
@@ -108,7 +90,7 @@ def test_a_page_that_the_crawl_has_met_keeps_its_entry(crawl, site, tmp_path):
     settings |= {"CONCURRENT_REQUESTS": 1}
     site.routes |= shop(1)
     site.routes["/other"] = does(lambda: site.routes.update(shop(2)))
-    outcome = crawl(SaidAgain, "/shop/0", "/other", "/shop/0", settings=settings)
+    outcome = crawl(Said, "/shop/0", "/other", "/shop/0", settings=settings, sends=AGAIN)
     assert [note for note in outcome.notes if note[0] == "/shop/0"] == [
         ["/shop/0", False, "new"], ["/shop/0", True, "seen"],
     ]  # fmt: skip

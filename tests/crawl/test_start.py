@@ -28,18 +28,9 @@ SUPPORT = Path(__file__).parent.parent / "support"
 
 
 def scrapy_command(*arguments, **settings):
-    command = with_the_add_on(*arguments, **settings)
-    return forked.run("scrapy.cmdline", "execute", *command, cwd=SUPPORT)
-
-
-def with_the_add_on(*arguments, **settings):
     settings = {"ADDONS": '{"scrapy_neardup.Addon": 500}', "TELNETCONSOLE_ENABLED": 0, **settings}
     options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-    return [*arguments, *options]
-
-
-def spider(site):
-    return "runspider", "crawl_spiders.py", "-a", f"site={site.url}"
+    return forked.run("scrapy.cmdline", "execute", *arguments, *options, cwd=SUPPORT)
 
 
 class Early(Visit):
@@ -152,13 +143,6 @@ def test_what_cannot_be_used_stops_the_crawl(crawl, site, settings, message):
     assert site.requests == []
 
 
-def test_settings_come_from_the_command_line(site):
-    settings = {"NEARDUP_MAX_DISTANCE": "2", "NEARDUP_DENY": r"/start\.[a-z]{3,4}$,/other"}
-    done = forked.python("-m", "scrapy", *with_the_add_on(*spider(site), **settings), cwd=SUPPORT)
-    assert done.returncode == 0
-    assert "'neardup/unjudged/denied': 1" in done.stderr
-
-
 def test_in_a_wrong_setting_but_switched_off_it_is_no_error(crawl):
     off = {"EXTENSIONS": {"scrapy_neardup.Addon": 500}, "NEARDUP_ENABLED": False}
     assert crawl(Visit, "/a/1", settings=off).reason == "finished"
@@ -195,7 +179,8 @@ print(process.bootstrap_failed)
     reason="without a reactor Scrapy needs another HTTP client; since 2.19 it is aiohttp",
 )
 def test_no_reactor_will_do(site):
-    done = scrapy_command(*spider(site), TWISTED_REACTOR_ENABLED=0)
+    spider = "crawl_spiders.py", "-a", f"site={site.url}"
+    done = scrapy_command("runspider", *spider, TWISTED_REACTOR_ENABLED=0)
     assert done.returncode == 0
     assert "'neardup/unjudged/not-html': 1" in done.stderr
 

@@ -44,26 +44,20 @@ def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way):
     assert not any("secret" in text for _, _, text in outcome.log)
 
 
-class FailsFirst(Visit):
-    fails = ("/a/1",)
-
-
 def test_a_page_that_was_added_without_an_answer_is_withdrawn_if_its_callback_fails(crawl):
-    settings = {"NEARDUP_STORE": "toy:lose=check,recover=1", "CONCURRENT_REQUESTS": 1}
-    outcome = crawl(FailsFirst, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
+    lost = {"NEARDUP_STORE": "toy:lose=check,recover=1"}
+    outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", **lost, fails=["/a/1"], errors=True)
     assert [item["path"] for item in outcome.items] == ["/a/1", "/a/2"]
     assert sum("forget" in line for line in outcome.journal) == 1
 
 
 def test_a_page_that_was_added_without_an_answer_is_confirmed(crawl):
-    settings = {"NEARDUP_STORE": "toy:lose=check,recover=1"}
-    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    outcome = crawl(Visit, "/a/1", NEARDUP_STORE="toy:lose=check,recover=1", errors=True)
     assert sum("confirm" in line for line in outcome.journal) == 1
 
 
 def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
-    settings = {"NEARDUP_STORE": "toy:fail=confirm,recover=1"}
-    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)
+    outcome = crawl(Visit, "/a/1", "/a/2", NEARDUP_STORE="toy:fail=confirm,recover=1", errors=True)
     assert outcome.notes == ["/a/1"]
     verbs = [line.split()[0] for line in outcome.journal]
     verbs.remove("check")
@@ -86,8 +80,7 @@ def test_a_page_that_cannot_be_ended_does_not_hold_up_the_crawl(crawl, way, verb
 
 @pytest.mark.parametrize("way", ["fail", "break"])
 def test_a_store_that_does_not_close_is_an_error(crawl, way):
-    settings = {"NEARDUP_STORE": f"toy://ann:secret@{way}=close"}
-    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    outcome = crawl(Visit, "/a/1", NEARDUP_STORE=f"toy://ann:secret@{way}=close", errors=True)
     assert outcome.reason == "finished"
     assert outcome.counted()["store/errors"] == 1
     assert not any("secret" in text for _, _, text in outcome.log)

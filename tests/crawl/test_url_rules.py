@@ -1,5 +1,6 @@
 """Claims about URLs in crawls: what they withhold, and what not."""
 
+from types import SimpleNamespace
 from typing import ClassVar
 from unittest.mock import Mock
 
@@ -22,13 +23,15 @@ from claimed_site import ClaimedSite, at
 from crawl_spiders import Visit
 from linked_sites import Walk, linked
 from scrapy.crawler import Crawler
-from scrapy.utils.request import fingerprint
+from scrapy.loader import ItemLoader
+from scrapy.utils.request import RequestFingerprinter, fingerprint
 from site_server import Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
 from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments.skipping import _may_be_withheld
 from scrapy_neardup.crawl.experiments.urlclaims import LESSON, UrlClaims
+from scrapy_neardup.crawl.experiments.withheld import Withholding
 
 
 def test_a_request_that_tests_one_of_two_claims_is_withheld_under_neither(crawl, site, audit):
@@ -92,20 +95,12 @@ class Translated(Visit):
 
     def request(self, response, path, priority):
         headers = {"X-Language": "de"} if path.endswith("=2") else {}
-        found = super().request(response, path, priority)
-        return found.replace(headers=headers, meta={"key": b""})
-
-    async def start(self):
-        yield scrapy.Request(f"{self.site}/start.json", self.parse, meta={"key": b""})
+        return super().request(response, path, priority).replace(headers=headers)
 
 
 def in_its_language(handler):
     language = handler.headers.get("X-Language", "en")
     return Answer(page(text(language + handler.path.partition("?")[0], words=80)))
-
-
-class Keyed(Translated):
-    custom_settings: ClassVar = {"REQUEST_FINGERPRINTER_CLASS": Demanding}
 
 
 class OwnRequest(scrapy.Request):
@@ -116,24 +111,26 @@ class OwnRequest(scrapy.Request):
         self.number = number
 
 
-class Numbered(Translated):
-    def request(self, response, path, priority):
-        return OwnRequest(response.urljoin(path), 7, callback=self.page, priority=priority)
+@pytest.mark.parametrize(("fingerprinter", "headers", "is_its_url"), [
+    (RequestFingerprinter(), {"X-Language": "de"}, True),
+    (Headed(), {}, True), (Headed(), {"X-Language": "de"}, False),
+    (Demanding(), {}, False),  # it can't read a request of the URL alone
+])  # fmt: skip
+def test_what_is_more_than_its_url_says_the_fingerprinter(fingerprinter, headers, is_its_url):
+    experiment = Withholding(SimpleNamespace(request_fingerprinter=fingerprinter))
+    request = scrapy.Request("http://h.test/", headers=headers, meta={"key": b""})
+    assert experiment._is_its_url(request) == is_its_url
+    own = OwnRequest("http://h.test/", 7, headers=headers)
+    assert experiment._is_its_url(own) == (type(fingerprinter) is RequestFingerprinter)
 
 
-def test_a_request_that_cannot_be_replaced_is_made(crawl, site):
-    paths = show(site, *variants(range(3)))
-    assert crawl(Numbered, *paths, settings=SKIP, errors=True).notes == [*paths]
-
-
-@pytest.mark.parametrize("spider", [Translated, Keyed])
-def test_a_request_that_is_more_than_its_url_is_made(crawl, site, spider):
+def test_a_request_that_is_more_than_its_url_is_made(crawl, site):
     paths = [*variants(range(MANY)), *(f"/p/{number}?sid=2" for number in range(MANY))]
     site.routes |= dict.fromkeys(paths, in_its_language)
-    outcome = crawl(spider, *paths, settings=SKIP | {"NEARDUP_EXPERIMENTS": 0.02})
+    outcome = crawl(Translated, *paths, settings=SKIP | {"NEARDUP_EXPERIMENTS": 0.02})
     seen = [path for path in outcome.notes if "=1" not in path]
     assert seen == [path for path in paths if "=1" not in path]
-    assert (counted(outcome).get("skipped", 0) > 0) is (spider is Translated)
+    assert counted(outcome)["skipped"]
 
 
 class Twice(Walk):
@@ -248,36 +245,50 @@ def test_nothing_is_learnt_where_it_is_off(crawl, site):
 def test_a_crawl_that_is_ended_has_learnt_from_its_last_pages(crawl, site):
     """In a report it learns from many at a time."""
     paths = show(site, *variants(range(LESSON // 2 - 1)))
-    settings = {"NEARDUP_URLS": "report", "CLOSESPIDER_PAGECOUNT": len(paths) - 1}
-    outcome = crawl(Listener, *paths, settings=settings)
+    outcome = crawl(Listener, *paths, NEARDUP_URLS="report", CLOSESPIDER_PAGECOUNT=len(paths) - 1)
     assert outcome.reason == "closespider_pagecount"
     assert counted(outcome)["saveable"]
 
 
 def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
-    items = "carried", "several", "begun", "dict", "loader"
-    asked = [f"/p/1?sid={how}" for how in ("again", "skip", "keep", "posted", *items)]
+    asked = "/p/0?sid=start", "/p/1?sid=again"
     known = [path for number in range(40) for path in variants([number], f"?sid={number}")]
-    show(site, *(paths := [*known, *asked, "/p/1?sid=plain"]), "/p/0?sid=start")
+    show(site, *(paths := [*known, asked[1], "/p/1?sid=plain"]), asked[0])
     outcome = crawl(Insisting, *paths, settings=UNCHECKED)
-    assert {"/p/0?sid=start", *asked} <= set(site.requests)
+    assert {*asked} <= {*site.requests}
     skipped = told(outcome)[1]
     assert "/p/1?sid=plain" in skipped
     assert not {*asked} & {*skipped}
 
 
-@pytest.mark.parametrize(("meta", "may_be"), [
-    ({}, True), ({"depth": 2}, True), ({"is_start_request": True, "depth": 2}, True),
-    ({"is_start_request": True}, False), ({"is_start_request": True, "depth": 0}, False),
+BEGUN = {"begun": 1}
+
+
+@pytest.mark.parametrize(("given", "may_be"), [
+    ({}, True), ({"meta": {"depth": 2}}, True),
+    ({"meta": {"options": {"of": "another package"}}}, True),
+    ({"meta": {"is_start_request": True, "depth": 2}}, True),  # a copy of a start request's meta
+    ({"meta": {"is_start_request": True}}, False),
+    ({"meta": {"is_start_request": True, "depth": 0}}, False),
+    ({"dont_filter": True}, False), ({"method": "POST"}, False), ({"body": b"x"}, False),
+    *[({"meta": {key: True}}, False) for key in ("neardup_skip", "neardup_keep")],
+    # An item that is begun
+    ({"cb_kwargs": {"item": BEGUN}}, False), ({"cb_kwargs": {"item": ["of one", BEGUN]}}, False),
+    *[({"meta": {"item": each}}, False) for each in (scrapy.Item(), BEGUN, ItemLoader(BEGUN))],
+    *[({"meta": {"own": each}}, False) for each in (scrapy.Item(), ItemLoader(BEGUN))],
 ])  # fmt: skip
-def test_start_requests_are_not_withheld_but_copies_of_their_meta_are(meta, may_be):
-    request = scrapy.Request("http://h.test/", meta=meta)
-    assert _may_be_withheld(request) == may_be
+def test_which_requests_may_be_withheld(given, may_be):
+    assert _may_be_withheld(scrapy.Request("http://h.test/", **given)) == may_be
+
+
+def url_claims(**settings):
+    """Return the claims of a crawl that has made no request."""
+    crawler = Crawler(Visit, settings)
+    return UrlClaims(crawler, read_settings(crawler.settings), None, Mock(), None)
 
 
 async def test_a_page_from_which_nothing_can_be_learnt_does_not_take_others_along():
-    settings = read_settings(Crawler(Visit, SKIP).settings)
-    claims, learnt = UrlClaims(Crawler(Visit, SKIP), settings, None, Mock(), None), []
+    claims, learnt = url_claims(**SKIP), []
 
     async def learn_from(judged):
         if judged.parts.url.endswith("2"):
@@ -295,8 +306,7 @@ async def test_a_page_from_which_nothing_can_be_learnt_does_not_take_others_alon
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_dropped_page_that_leads_on_ends_the_claims_that_cover_it(alone):
     """Unless most of its other links are known."""
-    crawler = Crawler(Visit, SKIP)
-    claims = UrlClaims(crawler, read_settings(crawler.settings), None, Mock(), None)
+    claims = url_claims(**SKIP)
     known = ClaimedSite(claims._hosts.met(at("/").host))
     known.confirm("{}?sid={}")
     variant = at("/p/1?sid=x").url
@@ -307,17 +317,14 @@ def test_a_dropped_page_that_leads_on_ends_the_claims_that_cover_it(alone):
 
 def test_a_budget_of_patterns_makes_no_link_known():
     """Claims about parameters withhold nothing then, so nothing tests them."""
-    crawler = Crawler(Visit, {"NEARDUP_PATTERN_BUDGET": 5})
-    claims = UrlClaims(crawler, read_settings(crawler.settings), None, Mock(), None)
+    claims = url_claims(NEARDUP_PATTERN_BUDGET=5)
     ClaimedSite(claims._hosts.met(at("/").host)).confirm("{}?sid={}")
     assert not claims.is_known(at("/p/1?sid=x").url)
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://unknown.example/a?sid=1"])
 def test_of_addresses_that_it_does_not_know_nothing_is_claimed(url):
-    crawler = Crawler(Visit)
-    settings = read_settings(crawler.settings)
-    claims = UrlClaims(crawler, settings, None, None, None)
+    claims = url_claims()
     claims.leads_on(url, "http://unknown.example/b", alone=False)
     assert not claims.is_known(url)
     assert not claims.is_variant(url)

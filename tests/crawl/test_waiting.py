@@ -42,9 +42,7 @@ FULL_SCRAPER = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "CONCURRENT_REQUESTS": 2}
 
 
 @pytest.mark.parametrize(("settings", "awaited"), [({}, 5), (FULL_SCRAPER, 1)])
-def test_pages_wait_and_are_dropped_once_the_page_that_they_repeat_is_done(
-    crawl, settings, awaited
-):
+def test_pages_wait_and_are_dropped_once_the_page_they_repeat_is_done(crawl, settings, awaited):
     outcome = crawl(Running, *PATHS, settings=TOGETHER | settings, awaited=awaited)
     assert len(outcome.notes) == 1
     assert outcome.pages("dropped") == [5]
@@ -61,8 +59,7 @@ def store(request):
 
 @pytest.mark.parametrize("failures", [1, 3, 6])
 def test_a_failed_page_has_no_orphans(crawl, store, failures):
-    settings = TOGETHER | store
-    outcome = crawl(Running, *PATHS, settings=settings, failures=failures, errors=True)
+    outcome = crawl(Running, *PATHS, **TOGETHER, **store, failures=failures, errors=True)
     assert len(outcome.notes) == min(failures + 1, 6)
     assert len(outcome.items) == (failures < 6)
     assert outcome.pages("withdrawn", "dropped") == [failures, 6 - len(outcome.notes)]
@@ -90,8 +87,7 @@ class StartsBusy(Starts, Running):
 
 
 def test_members_of_a_budget_and_start_requests_do_not_wait(crawl):
-    settings = TOGETHER | {"NEARDUP_GROUP_BUDGET": 3}
-    outcome = crawl(Running, *PATHS, settings=settings, awaited=3)
+    outcome = crawl(Running, *PATHS, **TOGETHER, NEARDUP_GROUP_BUDGET=3, awaited=3)
     assert outcome.pages("kept-budget", "dropped", "waited") == [2, 3, 3]
     outcome = crawl(StartsBusy, *PATHS, settings=TOGETHER)
     assert outcome.pages("kept-start", "waited") == [5, 0]
@@ -122,8 +118,7 @@ class Produces(Visit):
 @pytest.mark.parametrize("slots", [TOGETHER | {"CONCURRENT_REQUESTS": 2}, TOGETHER])
 def test_items_are_processed_while_other_pages_take_all_slots(crawl, slots):
     pipeline = {"crawl_middlewares.UntilOthersWait": 1}
-    settings = slots | {"ITEM_PIPELINES": pipeline, "CONCURRENT_ITEMS": 1}
-    outcome = crawl(Produces, *PATHS, settings=settings)
+    outcome = crawl(Produces, *PATHS, **slots, ITEM_PIPELINES=pipeline, CONCURRENT_ITEMS=1)
     assert len(outcome.notes) == 1
     assert len(outcome.items) == 20
     assert outcome.pages("dropped", "kept-pending") == [5, 0]
@@ -147,19 +142,6 @@ def test_when_time_is_up_pages_are_delivered(crawl, slots, failures):
     assert "NEARDUP_PENDING_TIMEOUT" in message
 
 
-class Meets(Running):
-    """Its first page downloads its own duplicate inline, with a callback as if it were a page."""
-
-    async def first(self, response):
-        self.note(await self.inline(scrapy.Request(f"{self.site}/a/2", self.page)))
-
-
-def test_a_page_that_waits_for_its_own_duplicate_is_freed_by_the_bound(crawl):
-    outcome = crawl(Meets, "/a/1", "/b/1", settings={"NEARDUP_PENDING_TIMEOUT": 0.2})
-    assert outcome.notes == ["/a/1", "/a/2", "/b/1"]
-    assert outcome.items[0] == {"path": "/a/1"}
-
-
 class Closes(Running):
     async def first(self, response):
         await super().first(response)
@@ -167,8 +149,7 @@ class Closes(Running):
 
 
 def test_a_spider_that_closes_while_pages_wait(crawl, site):
-    settings = TOGETHER | {"NEARDUP_STORE": "toy:slow"}
-    outcome = crawl(Closes, *PATHS, settings=settings)
+    outcome = crawl(Closes, *PATHS, **TOGETHER, NEARDUP_STORE="toy:slow")
     assert outcome.reason == "enough"
     assert len(outcome.notes) == 2  # the first of those that waited has taken its place
     assert outcome.pages("dropped") == [4]
@@ -239,8 +220,7 @@ def test_records_that_wait_for_another_one_are_requested_again(crawl, site):
 
 
 def test_a_page_that_is_fetched_again_before_its_callback_is_called_is_confirmed_by_it(crawl):
-    settings = {"DOWNLOADER_MIDDLEWARES": {"crawl_middlewares.FetchesAgain": 10}}
-    outcome = crawl(Visit, *PATHS, settings=settings)
+    outcome = crawl(Visit, *PATHS, DOWNLOADER_MIDDLEWARES={"crawl_middlewares.FetchesAgain": 10})
     assert outcome.notes == ["/a/1"]
     assert outcome.pages("dropped", "kept-pending", "orphaned", "withdrawn") == [5, 0, 0, 0]
 

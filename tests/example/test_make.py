@@ -12,10 +12,6 @@ from forked import python
 REPOSITORY = Path(__file__).parents[2]
 
 
-def environment(*arguments, **variables):
-    return python(REPOSITORY / "tools" / "environment.py", *arguments, env=variables)
-
-
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 def test_help_lists_every_target():
     shown = subprocess.run(["make"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
@@ -23,20 +19,17 @@ def test_help_lists_every_target():
     assert re.findall(r"^make (\S+)", shown.stdout, re.MULTILINE) == targets[1].split()
 
 
-def test_a_python_without_venv_is_told_what_to_install(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['ensurepip'] = None\n")
-    done = environment(str(tmp_path / "venv"), PYTHONPATH=str(tmp_path))
+@pytest.mark.parametrize(("lacks", "told"), [
+    ("sys.modules['ensurepip'] = None", ["python3-venv", "PYTHON="]),
+    ("sys.version_info = (3, 9, 0)", ["is Python 3.9; 3.11 or later is needed"]),
+])  # fmt: skip
+def test_a_python_that_cannot_make_an_environment_is_told_what_is_needed(tmp_path, lacks, told):
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\n{lacks}\n")
+    tool, lacking = REPOSITORY / "tools" / "environment.py", {"PYTHONPATH": str(tmp_path)}
+    done = python(tool, tmp_path / "venv", env=lacking)
     assert done.returncode == 2
-    assert "python3-venv" in done.stderr
-    assert "PYTHON=" in done.stderr
+    assert all(each in done.stderr for each in told)
     assert not (tmp_path / "venv").exists()
-
-
-def test_an_old_python_is_told_which_is_needed(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 9, 0)\n")
-    done = environment(str(tmp_path / "venv"), PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2
-    assert "is Python 3.9; 3.11 or later is needed" in done.stderr
 
 
 def matrix(code, **variables):

@@ -14,8 +14,8 @@ def site():
     return Site({name: Module(name, "", name, ()) for name in ALIKE})
 
 
-def kept(url):
-    return {"kept": f"http://127.0.0.1:8000{url}"}
+def kept(*urls):
+    return [{"kept": f"http://127.0.0.1:8000{url}"} for url in urls]
 
 
 def dropped(url, of="/module/a/", distance=0):
@@ -29,19 +29,11 @@ END = {"stats": {"neardup/links/withheld": 77, "downloader/response_bytes": 3_40
 
 
 def test_a_crawl_without_the_plugin(site):
-    journal = [
-        kept("/"),
-        kept("/module/a/?sid=1"),
-        kept("/module/a/"),
-        kept("/print/a/"),
-        kept("/calendar/2001/01/"),
-        kept("/module/x/help/"),
-        kept("/module/x/help/help/"),
-        kept("/module/b/"),
-        kept("/module/c/"),
-        kept("/module/d/"),
-        END,
-    ]
+    met = kept(
+        "/", "/module/a/?sid=1", "/module/a/", "/print/a/", "/calendar/2001/01/",
+        "/module/x/help/", "/module/x/help/help/", "/module/b/", "/module/c/", "/module/d/",
+    )  # fmt: skip
+    journal = [*met, END]
     run = tally(journal, site, ALIKE, budget=100)
     assert (run.requests, run.kept, run.drops) == (10, 10, [])
     assert (run.unique, run.kept_again, run.months_kept) == (6, 3, 1)
@@ -52,15 +44,14 @@ def test_a_crawl_without_the_plugin(site):
 
 def test_a_crawl_with_it(site):
     journal = [
-        kept("/"),
-        kept("/module/a/"),
+        *kept("/", "/module/a/"),
         dropped("/module/a/?sid=1"),
         dropped("/module/b/?sid=2", distance=3),  # lost, unless b is kept later
         dropped("/print/b/", distance=3),
-        kept("/module/c/"),
+        *kept("/module/c/"),
         dropped("/module/d/", of="/module/c/", distance=2),
         dropped("/module/d/?sid=3", of="/module/c/", distance=2),
-        kept("/calendar/2001/01/"),
+        *kept("/calendar/2001/01/"),
         dropped("/calendar/2002/01/", of="/calendar/2001/01/", distance=1),
         END,
     ]
@@ -72,33 +63,33 @@ def test_a_crawl_with_it(site):
     assert run.covered == 0.75
     assert run.requests_to_enough is None
 
-    saved = tally([*journal[:-1], kept("/module/b/"), END], site, ALIKE, budget=100)
+    saved = tally([*journal[:-1], *kept("/module/b/"), END], site, ALIKE, budget=100)
     assert saved.lost == []
     assert saved.duplicates_dropped == 4
     assert (saved.covered, saved.requests_to_enough) == (1, 11)
 
 
 def test_the_report_says_in_words_which_pages_are_missing_and_why(site):
-    journal = [kept("/module/c/"), dropped("/module/d/", of="/module/c/"), END]
+    journal = [*kept("/module/c/"), dropped("/module/d/", of="/module/c/"), END]
     run = tally(journal, site, ALIKE, budget=9)
     text = "\n".join(report([run, run], site.library))
     assert "Pages of the site that didn't reach the spider: 1." in text
     assert "\n  /module/d/ repeats /module/c/, J = " in text
-    assert tally([kept("/module/c/"), END], site, ALIKE, budget=9).lookalikes_dropped == []
+    assert tally([*kept("/module/c/"), END], site, ALIKE, budget=9).lookalikes_dropped == []
 
 
 def test_pages_beyond_the_budget_do_not_count(site):
-    journal = [kept("/"), kept("/module/a/"), kept("/module/b/"), dropped("/module/b/"), END]
+    journal = [*kept("/", "/module/a/", "/module/b/"), dropped("/module/b/"), END]
     run = tally(journal, site, ALIKE, budget=2)
     assert (run.requests, run.unique, run.drops, run.covered) == (2, 2, [], 0.25)
     assert run.stats["elapsed_time_seconds"] == 1.6
 
 
 def test_the_report_shows_both_and_explains(site):
-    without = tally([kept("/"), kept("/module/a/"), kept("/module/a/?sid=1"), END], site, ALIKE, 3)
+    without = tally([*kept("/", "/module/a/", "/module/a/?sid=1"), END], site, ALIKE, 3)
     plugin = tally(
         [
-            kept("/module/a/"),
+            *kept("/module/a/"),
             dropped("/module/a/?sid=1", distance=1),
             dropped("/module/a/?sid=2", distance=2),
             dropped("/module/b/?utm_source=feed", distance=3),

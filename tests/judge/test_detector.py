@@ -195,9 +195,7 @@ def test_page_ids_are_64_bit_and_stable():
 
 def test_pages_without_evidence_may_be_one_within_the_distance():
     detector = Detector(Analyser(Parameters.of_preset("paper")), None)
-    first, *others = (
-        Page(id=number, fingerprint=bits) for number, bits in enumerate([0, 0, 7, 15])
-    )
+    first, *others = (Page(id=n, fingerprint=bits) for n, bits in enumerate([0, 0, 7, 15]))
     assert [detector.repeats(first, other) for other in others] == [True, True, False]
     empty = Verdict(decision=Decision.UNJUDGED, reason=Reason.EMPTY, page_id=9)
     assert not detector.repeats(first, empty)

@@ -186,15 +186,8 @@ def test_texts_that_come_again_before_the_second_response_are_no_records(again, 
 
 
 NAMES = [
-    "Mia Lee",
-    "Ann Kay",
-    "Joe Fox",
-    "Lea Roth",
-    "Ben Ito",
-    "Eva Ruiz",
-    "Tom Berg",
-    "Ida Holm",
-]
+    "Mia Lee", "Ann Kay", "Joe Fox", "Lea Roth", "Ben Ito", "Eva Ruiz", "Tom Berg", "Ida Holm",
+]  # fmt: skip
 
 
 def reply(number, name, *, more=""):
@@ -369,21 +362,8 @@ def test_neither_a_copy_of_each_page_nor_a_counter_is_a_record(pages, again, sha
 @pytest.mark.parametrize("blocks", [4, 7, 14])
 def test_a_line_among_larger_blocks_is_found(blocks):
     tags = [
-        "em",
-        "b",
-        "h3",
-        "dd",
-        "dt",
-        "h4",
-        "label",
-        "h5",
-        "small",
-        "cite",
-        "h6",
-        "td",
-        "th",
-        "q",
-    ]
+        "em", "b", "h3", "dd", "dt", "h4", "label", "h5", "small", "cite", "h6", "td", "th", "q",
+    ]  # fmt: skip
     larger = [f"<div class=b{tag}><{tag}>{prose(tag, 9)}</{tag}></div>" for tag in tags[:blocks]]
     beside = "".join(larger)
     pages = [job(n, f"<i>{city} Street</i>", more=beside) for n, city in enumerate(CITIES)]

@@ -181,9 +181,7 @@ def test_what_a_group_holds_counts_as_memory():
 def test_what_one_host_shows_says_nothing_of_another():
     """Also if the other host's pages copy it."""
     sites = Sites()
-    site, another = (
-        sites.add(chain(f"{name}/")[0], name) for name in ("//a.example", "//b.example")
-    )
+    site, another = (sites.add(chain(f"{at}/")[0], at) for at in ("//a.example", "//b.example"))
     own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
     complete(site)
     another.learn(chain("//b.example/docs/"), copy, text(1, MENU))

@@ -84,9 +84,7 @@ def test_a_set_with_many_times_the_shingles_of_another_one_is_unlike_it(times, m
             shingles, (seed, seed + 1, seed + 2), (30, 30 * times, menu)
         )
         large = np.concatenate([small, more])
-        one, other = (
-            sketch_of(np.concatenate([each, boilerplate]), 128) for each in (small, large)
-        )
+        one, other = (sketch_of(np.concatenate([it, boilerplate]), 128) for it in (small, large))
         left_out = sketch_of(boilerplate, 128, other.level).bits
         assert overlap(one, other, left_out, 128).resemblance < 0.5
         assert overlap(other, one, left_out, 128).resemblance < 0.5

@@ -5,7 +5,6 @@ from typing import ClassVar
 import scrapy
 from crawl_spiders import Visit
 from scrapy.exceptions import IgnoreRequest
-from scrapy.loader import ItemLoader
 from site_server import page, text
 
 from scrapy_neardup import signals
@@ -49,36 +48,15 @@ class Listener(Visit):
 
 
 class Insisting(Listener):
-    """Asks in ways that no claim may refuse, one of them at the start."""
+    """Asks in ways that no claim may refuse: at the start, and past the filter."""
 
     async def start(self):
         yield scrapy.Request(f"{self.site}/start.json", self.parse, dont_filter=True)
         yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
 
-    def page(self, response, item=None):
-        yield from super().page(response)
-
     def request(self, response, path, priority):
-        request = super().request(response, path, priority)
-        if path.endswith(("sid=again", "sid=7")):
-            return request.replace(dont_filter=True)
-        for key in ("skip", "keep"):
-            if path.endswith(f"sid={key}"):
-                request.meta[f"neardup_{key}"] = True
-        if path.endswith("sid=carried"):
-            request.cb_kwargs["item"] = {"begun": path}
-        if path.endswith("sid=several"):
-            request.cb_kwargs["item"] = ["of one page", {"begun": path}]
-        if path.endswith("sid=begun"):
-            request.meta["begun"] = scrapy.Item()
-        if path.endswith("sid=dict"):
-            request.meta["item"] = {"begun": path}
-        if path.endswith("sid=loader"):
-            request.meta["loader"] = ItemLoader({"begun": path})
-        request.meta["options"] = {"of": "another package"}
-        if path.endswith("sid=posted"):
-            return request.replace(method="POST", body=b"x")
-        return request
+        insists = path.endswith(("sid=again", "sid=7"))
+        return super().request(response, path, priority).replace(dont_filter=insists)
 
 
 def told(outcome):

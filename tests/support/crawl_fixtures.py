@@ -35,11 +35,12 @@ def audit(tmp_path):
 def crawl(worker, site):
     """Crawl `site` with a spider class. An error in the log fails the test, unless expected.
 
-    The key is the public one, so that a test goes the same way each time.
+    Names in capital letters are settings, and `settings` are more of them; all else is for the
+    spider. The key is the public one, so that a test goes the same way each time.
     """
 
-    def run(spider, *paths, settings=None, errors=False, **arguments):
-        [outcome] = worker.crawl(part(spider, *paths, settings=settings, **arguments))
+    def run(spider, *paths, errors=False, **arguments):
+        [outcome] = worker.crawl(part(spider, *paths, **arguments))
         assert bool(outcome.logged("ERROR")) == errors, outcome.logged("ERROR")
         assert not outcome.logged("WARNING", "py.warnings")
         for name in outcome.counted():
@@ -49,12 +50,13 @@ def crawl(worker, site):
             assert f"neardup/{general}" in STATS
         return outcome
 
-    def part(spider, *paths, settings=None, **arguments):
+    def part(spider, *paths, settings=None, **more):
+        own = {name: more.pop(name) for name in [*more] if name.isupper()}
         return {
             "file": inspect.getfile(spider),
             "spider": spider.__name__,
-            "settings": {"NEARDUP_HASH_KEY": "public"} | (settings or {}),
-            "arguments": {"site": site.url, "paths": paths, **arguments},
+            "settings": {"NEARDUP_HASH_KEY": "public", **(settings or {}), **own},
+            "arguments": {"site": site.url, "paths": paths, **more},
         }
 
     run.part, run.worker = part, worker

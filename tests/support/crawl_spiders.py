@@ -18,6 +18,10 @@ ONE_BY_ONE = {
 """Settings under which they do."""
 
 
+AGAIN = {"dont_filter": True}
+"""What `Visit` sends so that it requests every path, whether it has done so before or not."""
+
+
 class Visit(scrapy.Spider):
     """Requests ``paths`` one after the other, and notes which of them a callback sees.
 
@@ -139,9 +143,3 @@ class Default(Visit):
     def parse(self, response):
         at_start = self.path_of(response) == "/start.json"
         return super().parse(response) if at_start else self.page(response)
-
-
-class Again(Visit):
-    """Requests every path, whether it has been requested before or not."""
-
-    sends: ClassVar = {"dont_filter": True}

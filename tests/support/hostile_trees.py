@@ -10,24 +10,10 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.text.tags import KINDS, SOURCES
 
-TAGS = sorted(
-    {
-        *KINDS,
-        "dd",
-        "div",
-        "dt",
-        "form",
-        "head",
-        "li",
-        "option",
-        "path",
-        "section",
-        "td",
-        "ul",
-        "use",
-        "x-y",
-    }
-)
+TAGS = sorted({
+    *KINDS, "dd", "div", "dt", "form", "head", "li", "option", "path", "section", "td", "ul",
+    "use", "x-y",
+})  # fmt: skip
 XML_TAGS = [*TAGS, "{http://www.w3.org/1999/xhtml}div", "{http://www.w3.org/2000/svg}svg"]
 ATTRIBUTES = [
     "class", "id", "role", "href", "src", "type", "width", "height", "lang", "shadowrootmode",

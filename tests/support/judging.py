@@ -25,40 +25,31 @@ def store_for(parameters, uri="memory:"):
                       schema=parameters.schema(), matching=parameters.matching)  # fmt: skip
 
 
-def contents(analyser, pages, first_id=0):
-    """Give (page id, URL, contents) of pages of (URL, HTML or content, ...): the page's content.
-
-    What follows in a page are other responses to the same request.
-    """
-    for number, (url, *responses) in enumerate(pages, first_id):
-        yield (
-            number,
-            url,
-            [
-                each if isinstance(each, Content) else analyser.read(parse_html(each.encode()))
-                for each in responses
-            ],
-        )
+def read(analyser, shown):
+    """Return the content of HTML, or what is a content already."""
+    return shown if isinstance(shown, Content) else analyser.read(parse_html(shown.encode()))
 
 
 def analysed(analyser, pages):
     """Return what a store may know of pages of (URL, HTML or content, ...)."""
-    read = contents(analyser, pages)
-    return [analyser.page(shown[0], page_id=number, url=url) for number, url, shown in read]
+    return [
+        analyser.page(read(analyser, shown), page_id=number, url=url)
+        for number, (url, shown, *_) in enumerate(pages)
+    ]
 
 
-async def judge(pages, parameters, uri="memory:", first_id=0):
+async def judge(pages, parameters, uri="memory:"):
     """Judge pages of (URL, HTML or content, ...) in this order and confirm them.
 
     Another response to the same request may follow the content: it is learnt from where a crawl
     would ask for it. Returns a verdict for each page.
     """
     async with store_for(parameters, uri) as store:
-        detector, due, verdicts = Detector(Analyser(parameters), store), Due(), []
-        for number, url, shown in contents(detector.analyser, pages, first_id):
-            first, *again = (
-                detector.analyser.page(each, page_id=number, url=url) for each in shown
-            )
+        analyser, due, verdicts = Analyser(parameters), Due(), []
+        detector = Detector(analyser, store)
+        for number, (url, *responses) in enumerate(pages):
+            contents = (read(analyser, shown) for shown in responses)
+            first, *again = (analyser.page(each, page_id=number, url=url) for each in contents)
             verdicts.append(await detector.decide(first))
             await store.confirm(number)
             if (

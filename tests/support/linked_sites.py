@@ -35,10 +35,9 @@ def linked(group, *paths):
 def walk(crawl, site):
     """Serve pages of (group, links), and walk from some of them, one request at a time."""
 
-    def run(tree, *paths, spider=Walk, fails=(), **settings):
+    def run(tree, *paths, spider=Walk, fails=(), **more):
         site.routes = {path: linked(*shown) for path, shown in tree.items()} | site.routes
-        settings = ONE | settings
-        return crawl(spider, *paths, settings=settings, fails=fails, errors=bool(fails))
+        return crawl(spider, *paths, fails=fails, errors=bool(fails), **ONE | more)
 
     return run
 

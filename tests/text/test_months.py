@@ -1,12 +1,10 @@
 """Calendars without end: an empty month is that of one of two years."""
 
 import calendar
-from itertools import product, starmap
+from itertools import product
 
 import pytest
-from judging import judged
 
-from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.readings import without_year
 from scrapy_neardup.text import Content, Extractor, parse_html
 
@@ -103,10 +101,3 @@ def test_a_report_may_differ_in_its_year_alone():
     for year in range(2001, 2040):
         content = of_text(f"Report of May {year}. Nothing has happened in {year}.", f"May {year}")
         assert without_year(content, f"http://a.example/reports/{year}/05") is content
-
-
-def test_in_a_crawl():
-    urls = [ADDRESSES[0].format(year=year, month=month) for year, month in YEARS]
-    verdicts = judged(zip(urls, starmap(page, YEARS), strict=True), Parameters())
-    assert [verdict.is_duplicate for verdict in verdicts] == [year > 2002 for year, _ in YEARS]
-    assert verdicts[YEARS.index((2005, 8))].match.url == "http://a.example/calendar/2001/08/"
