@@ -93,6 +93,11 @@ class ClaimBook(BoundedDict[Key, Claim]):
             del parts[min(parts, key=self._supports)]
         parts[part] = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the order of the parts: it is that in which they are taken from a URL."""
+        make, arguments, _, *more = super().__reduce__()
+        return make, arguments, {"path_parts": self.path_parts, "names": self.names}, *more
+
     def _supports(self, part: Part) -> int:
         """Return how many pages supported claims about a part, before one was in force."""
         claim = self.get(Key(ANYWHERE, part))

@@ -36,6 +36,13 @@ _BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED}
 LOOK_KEY = "_neardup_look"
 """Key of ``request.meta``: the page was dropped, and is requested again only for its links."""
 
+SAMPLE_KEY = "_neardup_links"
+"""Key of ``request.meta``: host and folder of the claim about links, the URL of the dropped page
+that a sample was found on, and whether most links there are new."""
+
+TEST_KEYS = {LOOK_KEY, SAMPLE_KEY}
+"""Keys of ``request.meta`` that mark the requests for which `experiments.links` waits."""
+
 PAGE_KEYS = {"playwright_page", "camoufox_page"}
 """Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
 

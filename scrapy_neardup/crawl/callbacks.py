@@ -215,8 +215,9 @@ def _name_of(callback: Any) -> str:
         return name
     names = [name, *code.co_names]
     for cell in function.__closure__ or ():
-        with suppress(ValueError, AttributeError):  # it is empty, or has no name
-            names.append(cell.cell_contents.__qualname__)
+        with suppress(Exception):  # it is empty, has no name, or its `__getattr__` raises anything
+            if isinstance(told := cell.cell_contents.__qualname__, str):
+                names.append(told)
     return " ".join(names)
 
 

@@ -14,14 +14,14 @@ one that yields nothing, unless it has requested the same page before, and now g
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
 
 from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
-from scrapy_neardup.crawl.actions import KEEP_TEST
-from scrapy_neardup.crawl.experiments.withheld import carries_item, url_of
+from scrapy_neardup.crawl.actions import KEEP_TEST, TEST_KEYS
+from scrapy_neardup.crawl.experiments.withheld import carries_item
 from scrapy_neardup.crawl.pagestate import Visit
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.verdict import DUPLICATE
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.pending import PendingPages
     from scrapy_neardup.crawl.reporting import Reporter
 
+_OF_PAGE: Final = TEST_KEYS | {VERDICT_KEY}
+"""Keys of ``request.meta`` that belong to one page."""
+
 
 def disinherit(request: Request, response: Response) -> None:
     """Remove from `request` the keys that belong to the page that it was found on.
@@ -44,12 +47,15 @@ def disinherit(request: Request, response: Response) -> None:
     Spiders copy ``response.meta``. A request for the same page keeps the keys: a dropped page
     passes the second time, and a page with `SKIP_KEY` is skipped again.
     """
-    meta = request.meta
+    meta, origin = request.meta, response.request
+    is_same = origin is not None and request.url == origin.url
+    if not is_same:  # a response that isn't judged has them, such as a 404 that a spider handles
+        for key in TEST_KEYS:
+            meta.pop(key, None)
     if (verdict := meta.get(VERDICT_KEY)) is None:
         return  # not a copy: the keys are meant for this request
     del meta[VERDICT_KEY]
-    origin = response.request
-    if origin is not None and request.url == origin.url:
+    if is_same:
         if getattr(verdict, "decision", None) is DUPLICATE:
             meta[VERDICT_KEY] = verdict.page_id  # a value that JSON queues can write
         return
@@ -82,12 +88,12 @@ class Processing:
     def withdraw(self, visit: Visit | None, response: Response) -> None:
         """Withdraw a page whose callback failed, or requests it again."""
         if visit is not None:
-            if visit.pending is not None:
+            if visit.pending is not None:  # else another response has shown the page, or its like
                 self.pending.withdraw(visit.pending)
+                self.experiments.withdrawn(response.request)
             failed = self.pending.end(visit, failed=True)
             if failed is not None and visit.is_kept:
                 self._callbacks.failed(failed)
-        self.experiments.withdrawn(response.request)
 
     def confirm(self, visit: Visit) -> None:
         """Confirm a page whose callback is done."""
@@ -177,14 +183,13 @@ class Output:
 
     def _request_passes(self, request: Request) -> bool:
         crawl, visit, own = self._processing, self._visit, self._response.request
-        if VERDICT_KEY in request.meta:
+        if not _OF_PAGE.isdisjoint(request.meta):
             disinherit(request, self._response)
         parse = crawl.parse_sitemap
         if parse is not None and own is not None and own.callback == parse != request.callback:
             request.meta[KEEP_KEY] = True
-        # The response to a form isn't judged, and so is no test of a page's links.
-        if visit.case is not None and request.method == "GET" and not request.body:
-            visit.case.found.setdefault(url_of(request), request)
+        links = crawl.experiments.links
+        if visit.case is not None and links is not None and links.holds(visit.case, request):
             return False
         if visit.action == DROP_LINKS:
             crawl.reporter.count("requests/dropped")

@@ -7,9 +7,11 @@ from claimed_site import PRINT, SID, ClaimedSite, at
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.claims.claimbook import MAX_CLAIMS
+from scrapy_neardup.claims.claim import NEEDED
+from scrapy_neardup.claims.claimbook import ANYWHERE, MAX_CLAIMS, Key
 from scrapy_neardup.claims.host import MAX_HOSTS, Host, Hosts
 from scrapy_neardup.claims.knownurls import MAX_CELLS, HashTable
+from scrapy_neardup.claims.part import SEGMENT, Part
 from scrapy_neardup.claims.urlparts import KEY_BITS, MAX_PARAMETERS, MAX_SEGMENTS, VALUE_BITS
 
 
@@ -61,6 +63,18 @@ def test_hosts_go_on_after_a_pause():
     assert again.finds("/p/1?sid=new") == [SID]
     assert again.finds("/print/p/1") == [PRINT]
     assert again.host.claims.dump() == site.host.claims.dump()
+
+
+def test_parts_are_taken_from_urls_in_the_same_order_after_a_pause():
+    """Some are in place only once others are taken away."""
+    host, language = Host(), Part(SEGMENT, "en_GB", "en")
+    for part in (PRINT, language, PRINT):
+        for place in (ANYWHERE, "/en_GB/*", "/en/*") * NEEDED:
+            host.claims.note(Key(place, part), ("", ""), speaks_for=True)
+    again = pickle.loads(pickle.dumps(host))
+    page = at("/print/en_GB/x")
+    assert again.apply(page) == host.apply(page)
+    assert [each.part for each in again.apply(page)[1]] == [PRINT, language]
 
 
 KEYS = st.integers(1, (1 << KEY_BITS) - 1)

@@ -1,6 +1,7 @@
 """Callbacks are told apart by what they are, whatever their names."""
 
 from functools import partial
+from xmlrpc.client import ServerProxy
 
 import pytest
 import scrapy
@@ -64,6 +65,13 @@ class ByRules(CrawlSpider):
         """Read an item."""
 
 
+class Untold:
+    """Has attributes that it doesn't know of."""
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
 SPIDER, RULES = Spider(), ByRules()
 
 
@@ -100,6 +108,12 @@ def test_callbacks_that_are_one(callback, other):
 
 def test_a_lambda_that_is_made_for_each_request_is_one_callback():
     assert len({named(lambda response, at=at: SPIDER.item(response, at=at)) for at in "ab"}) == 1
+
+
+@pytest.mark.parametrize("make", [Untold, lambda: ServerProxy("http://site.example/")])
+def test_what_a_lambda_encloses_may_have_any_attributes_or_raise_anything(make):
+    enclosed = make()
+    assert named(lambda response: SPIDER.item(enclosed)).endswith("SPIDER item")
 
 
 def test_a_rule_has_the_callback_that_it_names():

@@ -86,6 +86,41 @@ def test_what_is_withheld_because_of_a_page_that_fails_is_requested(crawl, site,
     assert site.requests.index("/p/999?sid=1") < site.requests.index(f"/p/{MANY - 1}")
 
 
+class Keeps(Listener):
+    """Asks for a page that no claim may refuse, by a copy of a request that one may."""
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        meta = request.meta | {"neardup_keep": True} if path.endswith("=kept") else None
+        return request if meta is None else request.replace(meta=meta)
+
+    def page(self, response):
+        yield from super().page(response)
+        for number in range(1000, 1000 + MANY) if response.url.endswith("=kept") else ():
+            yield (request := self.request(response, f"/p/{number}", 0))
+            meta = request.meta | {"neardup_keep": True}
+            yield request.replace(url=f"{request.url}?sid=2", meta=meta, priority=-(10**6))
+
+
+def test_a_copy_of_a_request_that_may_be_withheld_may_not(crawl, site):
+    paths = [*variants(range(40)), "/p/0?sid=kept"]
+    show(site, *paths, *variants(range(1000, 1000 + MANY)))
+    copies = show(site, *(f"/p/{number}?sid=2" for number in range(1000, 1000 + MANY)))
+    assert {*copies} <= {*told(crawl(Keeps, *paths, settings=UNCHECKED))[0]}
+
+
+def test_what_is_withheld_because_of_a_page_is_not_requested_if_a_copy_of_the_page_fails(
+    crawl, site
+):
+    paths = [*variants(range(40)), "/p/30?sid=kept", *variants(range(40, MANY))]
+    show(site, *paths)
+    fails = ["/p/30?sid=kept"]
+    outcome = crawl(Keeps, *paths, settings=UNCHECKED, fails=fails, errors=True)
+    assert fails[0] in told(outcome)[0]
+    until_end = site.requests[: site.requests.index(f"/p/{MANY - 1}")]
+    assert not {path for path in until_end if path.endswith("?sid=1")} & {*told(outcome)[1]}
+
+
 def test_exceptions_that_all_come_late_are_found(crawl, site):
     """Although none of them is among the requests that are made while the crawl runs."""
     numbers, explore = range(240, 249), 0.2

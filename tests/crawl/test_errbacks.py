@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import pytest
 from crawl_spiders import Visit
-from linked_sites import Hears, editions
+from linked_sites import Hears, editions, linked
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
+from site_server import Answer
 
 from scrapy_neardup import NearDuplicatePage
 
@@ -134,3 +135,23 @@ def test_the_errback_hears_once_of_each_dropped_page_before_it_is_asked(walk, si
     assert outcome.notes.index({"failed": "/2/"}) < outcome.notes.index("/2/")
     assert site.requests.count("/2/") == 2
     assert all(f"/2/{each}" in outcome.notes for each in range(3))
+
+
+class Copies(Hears):
+    """Copies the meta of every response, also of an error page."""
+
+    handle_httpstatus_list: ClassVar = [404]
+
+    def page(self, response):
+        more = {"meta": response.meta, "errback": self.failed}
+        for each in super().page(response):
+            yield each.replace(**more) if isinstance(each, Request) else each
+
+
+def test_an_error_in_place_of_a_page_that_is_requested_again_is_not_that_page(walk, site):
+    answers = [Answer(linked("start", "/2/0", "/2/1")), Answer(linked("", "/copy"), status=404)]
+    site.routes["/2/"] = lambda _: answers.pop(0)
+    tree = {"/1/": ("start", "/a"), "/a": ("a",), "/copy": ("start",)}
+    outcome = walk(tree, "/1/", "/2/", spider=Copies)
+    assert not answers
+    assert {"failed": "/copy"} in outcome.notes

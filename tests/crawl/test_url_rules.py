@@ -83,6 +83,13 @@ class Headed:
         return fingerprint(request, include_headers=["X-Language"])
 
 
+class Fragments:
+    """Takes requests with another language or fragment for other requests."""
+
+    def fingerprint(self, request):
+        return fingerprint(request, include_headers=["X-Language"], keep_fragments=True)
+
+
 class Demanding(Headed):
     def fingerprint(self, request):
         return super().fingerprint(request) + request.meta["key"]
@@ -113,13 +120,15 @@ class OwnRequest(scrapy.Request):
 
 @pytest.mark.parametrize(("fingerprinter", "headers", "is_its_url"), [
     (RequestFingerprinter(), {"X-Language": "de"}, True),
-    (Headed(), {}, True), (Headed(), {"X-Language": "de"}, False),
+    (Headed(), {}, True), (Headed(), {"X-Language": "de"}, False), (Fragments(), {}, False),
     (Demanding(), {}, False),  # it can't read a request of the URL alone
 ])  # fmt: skip
 def test_what_is_more_than_its_url_says_the_fingerprinter(fingerprinter, headers, is_its_url):
     experiment = Withholding(SimpleNamespace(request_fingerprinter=fingerprinter))
-    request = scrapy.Request("http://h.test/", headers=headers, meta={"key": b""})
+    request = scrapy.Request("http://h.test/#a", headers=headers, meta={"key": b""})
     assert experiment._is_its_url(request) == is_its_url
+    assert not experiment._is_its_url(request.replace(method="POST"))
+    assert not experiment._is_its_url(request.replace(body="more"))
     own = OwnRequest("http://h.test/", 7, headers=headers)
     assert experiment._is_its_url(own) == (type(fingerprinter) is RequestFingerprinter)
 
@@ -161,6 +170,42 @@ def test_links_of_a_dropped_page_whose_request_is_more_than_its_url_are_followed
     outcome = crawl(Twice, settings={"CONCURRENT_REQUESTS": 1})
     seen = [item["path"] for item in outcome.items]
     assert sorted(seen) == sorted(["/", *folders, *leaves, *leaves])
+
+
+class Various(Walk):
+    """Finds requests for one URL on a dropped page that differ in more than that."""
+
+    custom_settings: ClassVar = {"REQUEST_FINGERPRINTER_CLASS": Fragments}
+
+    def page(self, response):
+        yield from super().page(response)
+        for number in range(5) if response.url.endswith("/2/") else ():
+            headers = {"X-Language": str(number)}
+            for url in (f"{self.site}/data#{number}", f"{self.site}/data"):
+                yield scrapy.Request(url, self.note, headers=headers if "#" not in url else None)
+
+
+class Submits(Walk):
+    """Sends a form to an address that a dropped page has a link to."""
+
+    def page(self, response):
+        if response.url.endswith("/1/"):
+            yield scrapy.Request(f"{self.site}/2/0", self.sent, method="POST", priority=1000)
+        yield from super().page(response)
+
+    def sent(self, response):
+        pass
+
+
+@pytest.mark.parametrize(("spider", "path", "number"), [(Various, "/data", 10),
+                                                        (Submits, "/2/0", 2)])  # fmt: skip
+def test_requests_for_one_url_that_are_more_than_that_are_told_apart(
+    walk, site, spider, path, number
+):
+    site.routes["/data"] = in_its_language
+    tree = {"/1/": ("start", "/1/0"), "/1/0": ("0",), "/2/": ("start", "/2/0"), "/2/0": ("own",)}
+    walk(tree, "/1/", "/2/", spider=spider)
+    assert site.requests.count(path) >= number  # some are made twice
 
 
 def test_variants_of_a_page_whose_callback_failed_are_requested(crawl, site):
@@ -264,6 +309,13 @@ def test_what_is_asked_for_explicitly_is_never_withheld(crawl, site):
 BEGUN = {"begun": 1}
 
 
+class Untold:
+    """Has attributes that it doesn't know of, so nobody can say whether it is an item."""
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
 @pytest.mark.parametrize(("given", "may_be"), [
     ({}, True), ({"meta": {"depth": 2}}, True),
     ({"meta": {"options": {"of": "another package"}}}, True),
@@ -274,6 +326,7 @@ BEGUN = {"begun": 1}
     *[({"meta": {key: True}}, False) for key in ("neardup_skip", "neardup_keep")],
     # An item that is begun
     ({"cb_kwargs": {"item": BEGUN}}, False), ({"cb_kwargs": {"item": ["of one", BEGUN]}}, False),
+    ({"cb_kwargs": {"own": Untold()}}, False),
     *[({"meta": {"item": each}}, False) for each in (scrapy.Item(), BEGUN, ItemLoader(BEGUN))],
     *[({"meta": {"own": each}}, False) for each in (scrapy.Item(), ItemLoader(BEGUN))],
 ])  # fmt: skip

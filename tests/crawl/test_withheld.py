@@ -12,10 +12,11 @@ from scrapy.crawler import Crawler
 
 from scrapy_neardup.crawl.crawlsettings import read_settings
 from scrapy_neardup.crawl.experiments import withheld
-from scrapy_neardup.crawl.experiments.links import Links
+from scrapy_neardup.crawl.experiments.links import SAMPLE, Links, _key
 from scrapy_neardup.crawl.experiments.skipping import spread
 from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import WithheldRequests, draw
+from scrapy_neardup.crawl.pagestate import Case
 
 
 @pytest.fixture
@@ -42,6 +43,22 @@ def test_the_oldest_are_forgotten_and_counted(crawler, monkeypatch):
         requests.withhold(Request(f"http://h/{number}"), None)
     assert list(requests) == ["http://h/2", "http://h/3", "http://h/4"]
     assert requests.forgotten == 2
+
+
+@pytest.mark.parametrize("found", [
+    [f"http://h/{number}" for number in range(9)],
+    ["http://h/old/0", "http://h/1", "http://h/2", "http://h/3"],
+])  # fmt: skip
+def test_links_of_one_page_may_be_more_than_are_remembered(crawler, monkeypatch, found):
+    monkeypatch.setattr(withheld, "MAX_WITHHELD", 3)
+    links = Links(crawler, Mock(), Mock(spend=Mock(return_value=True)), None, None)
+    for number in range(3):
+        links._withheld.withhold(Request(f"http://h/old/{number}"), (_key("h", "/"), "http://h/a"))
+    case = Case(_key("h", "/"), "http://h/b", set(), set(), False, False, False)
+    case.found = {url: Request(url) for url in found}
+    links.done(case)
+    assert len(crawler.crawled) == SAMPLE
+    assert {each.url for each in crawler.crawled} <= {*found}
 
 
 @pytest.mark.parametrize("kind", ["links", "urls"])

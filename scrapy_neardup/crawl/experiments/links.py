@@ -21,7 +21,7 @@ from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED, Claim, bound
 from scrapy_neardup.claims.claimbook import ANYWHERE, ClaimBook, Key
 from scrapy_neardup.claims.part import LINKS, Part
 from scrapy_neardup.claims.urlparts import Parts, kinds_of
-from scrapy_neardup.crawl.actions import LOOK_KEY
+from scrapy_neardup.crawl.actions import LOOK_KEY, SAMPLE_KEY
 from scrapy_neardup.crawl.experiments.ownrequests import as_sent
 from scrapy_neardup.crawl.experiments.withheld import MetFilter, Withholding, draw, spread, url_of
 from scrapy_neardup.crawl.pagestate import Case
@@ -51,9 +51,6 @@ MOST: Final = 0.5
 """Share of new links from which on a page isn't a copy of a page with known links."""
 SHARE: Final = 0.75
 """Share of the budget that these requests may spend."""
-SAMPLE_KEY: Final = "_neardup_links"
-"""Key of `request.meta`: host and folder of the claim, the URL of the dropped page that a sample
-was found on, and whether most links there are new."""
 
 _LATER: Final = ""
 """In place of the URL of a dropped page: the request is for a dropped page that wasn't asked."""
@@ -103,7 +100,9 @@ class Links(Withholding[tuple[Key, str]]):
 
     def scheduled(self, request: Request) -> None:
         """Note a request; this is called for each one."""
-        self._met.add(url := url_of(request))
+        url = url_of(request)
+        if self._is_its_url(request):  # others don't show what a link to the URL does
+            self._met.add(url)
         if not url.startswith(self._last_host):
             parts = urlsplit(url)
             self._last_host = f"{parts.scheme}://{parts.netloc}/"
@@ -184,6 +183,12 @@ class Links(Withholding[tuple[Key, str]]):
         self._left[kind] = left + 1
         return left % EVERY > 0
 
+    def holds(self, case: Case, request: Request) -> bool:
+        """Whether a case keeps a request until its end: not if it is more than its URL."""
+        if waits := self._is_its_url(request):
+            case.found.setdefault(url_of(request), request)
+        return waits
+
     def done(self, case: Case) -> None:
         """Make a few of the requests that a case has yielded; the rest are remembered."""
         found = [url for url in case.found if self._met.is_new(url)]
@@ -201,6 +206,7 @@ class Links(Withholding[tuple[Key, str]]):
             place, part = case.key
             request.meta[SAMPLE_KEY] = [part.what, place, case.url, case.leads]
             self._withheld.withhold(request, (case.key, case.url))
+        new = [url for url in new if url in self._withheld]  # the first may be forgotten by now
         spent = sum([self._own.spend("links", most=SHARE) for _ in new[:SAMPLE]])
         self._withheld.make(self._least_asked(new, SAMPLE if case.is_due else spent))
         self._reporter.count("links/remembered", len(found))

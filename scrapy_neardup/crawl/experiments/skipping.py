@@ -111,6 +111,7 @@ class Skipping(UrlClaims):
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
         if not (_may_be_withheld(request) and self._is_its_url(request)):
+            request.meta.pop(MARK, None)  # a copy of a request has it
             return True
         request.meta[MARK] = True
         return not self._is_withheld(request, was_scheduled=False)

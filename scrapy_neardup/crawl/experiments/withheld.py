@@ -117,12 +117,17 @@ class Withholding(Generic[Why]):
         self._crawler = crawler
 
     def _is_its_url(self, request: Request) -> bool:
-        """Whether the project's fingerprinter takes a request for the same as any of its URL."""
+        """Whether the project's fingerprinter takes a request for the same as any of its URL.
+
+        Of those without a fragment, because URLs are remembered without theirs (`url_of`).
+        """
+        if request.method != "GET" or request.body:
+            return False
         fingerprinter = self._crawler.request_fingerprinter
         if type(fingerprinter) is RequestFingerprinter:
             return True
         with suppress(Exception):  # such as a KeyError for a key of meta
-            plain = request.replace(callback=None, errback=None), Request(request.url)
+            plain = request.replace(callback=None, errback=None), Request(url_of(request))
             return len(set(map(fingerprinter.fingerprint, plain))) == 1
         return False
 
@@ -160,7 +165,14 @@ def carries_item(request: Request) -> bool:
     told = [v for k, v in request.meta.items() if k == "item" or type(v) not in {dict, Verdict}]
     carried = [*told, *request.cb_kwargs.values()]
     flat = [one for each in carried for one in (each if isinstance(each, list) else [each])]
-    return any(is_item(each) or is_item(getattr(each, "item", None)) for each in flat)
+    return any(map(_may_be_item, flat))
+
+
+def _may_be_item(value: Any) -> bool:
+    """Whether a value is an item or has one, or can't be looked into."""
+    with suppress(Exception):  # such as a KeyError of `__getattr__`
+        return is_item(value) or is_item(getattr(value, "item", None))
+    return True
 
 
 def spread(urls: list[str], number: int) -> list[str]:
