@@ -145,6 +145,15 @@ def test_each_third_page_that_pages_repeat_tests_a_claim_once(site):
     assert site.claim(ANYWHERE, SID).checks == 9 + 1
 
 
+def test_a_page_shows_what_the_page_that_it_repeats_was_found_to_show(site):
+    """That page was new, but a control has shown that it is another page a moment later."""
+    site.page("/p/1")
+    first, own_number = site.first["/p/1"][0], 99
+    site.host.learn(at("/p/1?sid=1"), first, is_new=False)
+    site.host.learn(at("/p/1?sid=2"), own_number, is_new=False, match=at("/p/1?sid=1"))
+    assert site.claim(ANYWHERE, SID).streak == 2
+
+
 def test_parameters_that_always_come_together_are_learnt_together(site):
     begun = site.confirm("{}?utm_source=a{}&utm_medium=b")
     together = Part(PARAMETER, "utm_medium&utm_source")
