@@ -1,6 +1,6 @@
 """Does a page cost more the longer a crawl runs? Crawls of many made-up hosts.
 
-Of each four pages one repeats an earlier page of its host. A download handler makes them, so a
+Of each four pages one repeats an earlier page of its host, each another one. A download handler makes them, so a
 hundred thousand take minutes. Their URLs are of several styles, because what a crawl knows about
 a site is kept by folder, by script and by parameter. Each crawl runs in a process of its own;
 `first` and `last` are the CPU time in ms of a page of the second and the last quarter (the first
@@ -41,18 +41,13 @@ class Site:
     def url(self, number: int) -> str:
         return f"http://h{number % self.hosts}.test/{self.path(number // self.hosts)}"
 
-    def original(self, number: int) -> int:
-        """Return the number of the page that a page repeats, or its own."""
-        earlier = number - 4 * self.hosts
-        return earlier if earlier >= 0 and not (number // self.hosts) % 4 else number
-
     def is_copy(self, number: int) -> bool:
-        return self.original(number) != number
+        return number >= 4 * self.hosts and not (number // self.hosts) % 4
 
     def page(self, number: int) -> str:
-        shown = number
-        while self.is_copy(shown):
-            shown = self.original(shown)
+        """Return a page; a copy shows an earlier page of its host that is no copy."""
+        host, of_host = number % self.hosts, number // self.hosts
+        shown = host + (of_host // 2 | 1) * self.hosts if self.is_copy(number) else number
         title = f"{WORDS[shown % len(WORDS)]} {shown}"
         links = "".join(f"<a href='{self.url(number * 13 + at)}'>{at}</a> " for at in range(5))
         text = " ".join(Random(shown).choices(WORDS, k=150))
