@@ -1,10 +1,11 @@
 """Does a page cost more the longer a crawl runs? Crawls of many made-up hosts.
 
-Of each four pages one repeats an earlier page of its host, each another one. A download handler makes them, so a
-hundred thousand take minutes. Their URLs are of several styles, because what a crawl knows about
-a site is kept by folder, by script and by parameter. Each crawl runs in a process of its own;
-`first` and `last` are the CPU time in ms of a page of the second and the last quarter (the first
-one imports and learns). Checked: each copy is dropped, each other page reaches the callback.
+Of each four pages one repeats an earlier page of its host, each another one. A download handler
+makes them, so a hundred thousand take minutes. Their URLs are of several styles, because what a
+crawl knows about a site is kept by folder, by script and by parameter. Each crawl runs in a
+process of its own; `first` and `last` are the CPU time in ms of a page of the second and the last
+quarter (the first one imports and learns). Checked: each copy is dropped, each other page reaches
+the callback.
 
     python benchmarks/broad.py --pages 100000 --hosts 300
 """
