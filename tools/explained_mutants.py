@@ -21,12 +21,6 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "and bool(np.all((of_each > 0) & (of_each <= _MAX_PAGES)))",
         ): "no shingle that is counted is on no page",
     },
-    "crawl/experiments/links.py": {
-        (
-            "self._asked[kind] = self._times_asked(kind) + 1",
-            "self._asked[kind] = self._times_asked(kind) + 2",
-        ): "counts are only compared with each other"
-    },
     "crawl/experiments/ownrequests.py": {
         ("self._tasks.add(task)", "pass"): "asyncio itself seldom loses a task that is under way"
     },
@@ -59,16 +53,6 @@ EXPLAINED: dict[str, dict[tuple[str, str], str]] = {
             "local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 0, 'WITHSCORES')[2]",
             "local time, oldest = call('TIME'), call('ZRANGE', PENDING, 0, 1, 'WITHSCORES')[2]",
         ): "the second is the score of the first all the same",
-        (
-            (
-                "if limit > 3 or (a == l or b == m or c == o or d == p)"
-                " and (e == q or f == r or g == s or h == t) then"
-            ),
-            (
-                "if limit >= 3 or (a == l or b == m or c == o or d == p)"
-                " and (e == q or f == r or g == s or h == t) then"
-            ),
-        ): "up to three bits, this only saves time",
         (
             "if C.retention > 0 then call('ZADD', SEEN, now, id) end",
             "if C.retention > 1 then call('ZADD', SEEN, now, id) end",
