@@ -198,7 +198,9 @@ class Host:
         With each comes the URL without the part. `page` is without the parts of the claims `used`.
         """
         parts = {key.part: page for key in used}
-        for part in (*self.claims.path_parts, *parts_of(page)):
+        # If the page is known without the parts of claims, it has the others with the same values.
+        is_known = used and self._known.shows(page) is not None
+        for part in () if is_known else (*self.claims.path_parts, *parts_of(page)):
             if (without := part.without(page)) != page:
                 parts[part] = without
         for part, without in parts.items():

@@ -103,6 +103,16 @@ def test_one_contradiction_ends_a_claim_and_it_needs_ten_times_the_evidence(site
     assert (ANYWHERE, SID, True) in site.confirm("{}?sid={}", 1, start=5000)
 
 
+def test_a_part_with_the_same_value_is_not_shown_to_have_no_effect(site):
+    site.confirm("{}?sid={}")
+    for number in range(2 * NEEDED):
+        known = f"/q/{number}?c={number % 3}"
+        site.page(known)
+        site.page(f"{known}&sid={number}", known)
+    assert Key("/q/N", SID) in site.host.claims.in_force
+    assert {key.part for key in site.host.claims} == {SID}
+
+
 def test_an_example_names_pages_that_were_fetched(site):
     """Here the page without the parameter was never requested."""
     for path in ("/print/1", "/p/1?sid=1", "/p/1?sid=2"):

@@ -244,6 +244,16 @@ def test_pages_that_were_not_asked_are_requested_again_once_one_leads_to_news(wa
     assert len(failed) == len(set(failed)) > 0  # no errback hears of a page twice
 
 
+def test_new_pages_whose_addresses_have_a_part_without_effect_end_a_claim(walk):
+    few, number = NEEDED + ENOUGH, NEEDED + ENOUGH + 3 * EVERY
+    known = [f"/p/{each}{sid}" for each in range(NEEDED + LENT) for sid in ("", "?sid=1")]
+    tree = {path: (path.partition("?")[0],) for path in known} | lists(few)
+    own = {f"/own/{each}?sid=1": (f"own {each}",) for each in range(few, number)}
+    tree |= {f"/list/{each}": ("list", f"/own/{each}?sid=1") for each in range(few, number)}
+    found = walk(tree | own, *tree, NEARDUP_URLS="skip", NEARDUP_EXPERIMENTS=1).notes
+    assert own.keys() <= set(found)
+
+
 def test_a_link_with_parameters_that_no_sample_had_is_asked_whatever_is_known(walk):
     number = NEEDED + 5
     tree = lists(number)

@@ -99,14 +99,14 @@ class Experiments:
             from scrapy_neardup.crawl.experiments.urlclaims import UrlClaims  # noqa: PLC0415
 
             self._urls = UrlClaims(crawler, settings, store, reporter, detector)
-        if self._urls is not None:
-            self._parts.append(self._urls)
         asks = settings.links == "check" and settings.experiments
         if asks:
             from scrapy_neardup.crawl.experiments.links import Links  # noqa: PLC0415
 
             self.links = Links(crawler, reporter, own, self._urls, callbacks)
-            self._parts.append(self.links)
+            self._parts.append(self.links)  # before its page is known to the claims about URLs
+        if self._urls is not None:
+            self._parts.append(self._urls)
         self._dropped_action = DROP if asks or settings.links == "withhold" else DROP_ITEMS
         both = {"urls": self._urls, "links": self.links}  # links use what claims know
         self._kept = {name: part for name, part in both.items() if part is not None}
