@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.judge.evidence import Evidence
+from scrapy_neardup.judge.evidence import NAMED, Evidence
 from scrapy_neardup.judge.knowledge import ENTRY_BYTES, MEDIA, NOTHING, Excluded, Folders, SiteRule
 from scrapy_neardup.judge.shingling import Text
 from scrapy_neardup.judge.sketch import SharedShingles
@@ -35,8 +35,9 @@ MIN_SHARED: Final = 0.2
 """Minimum share of the smaller response's shingles that the other response has, too."""
 
 MIN_CHANGED: Final = 0.3
-"""Minimum share of the shingles at a DOM path that only one response has. If fewer differ, for
-example a clock among paragraphs, the path counts neither as changed nor as the same."""
+"""Minimum share of the shingles at a DOM path of the text that only one response has. If fewer
+differ, for example a clock among paragraphs, the path counts neither as changed nor as the same.
+In elements named as boilerplate one is enough: a clock may stand in the sentences of a footer."""
 
 ASKED: Final = frozenset([8**n for n in range(8)])
 """Numbers of pages with one question at which the request of one is repeated."""
@@ -146,7 +147,8 @@ class Changing(SiteRule[_Place]):
         told = [each.telling(differ) for each in texts]
         changed = {
             path for path in differ
-            if any(_share_at(path, each, only) >= MIN_CHANGED for each in told)
+            if path & 1 == NAMED
+            or any(_share_at(path, each, only) >= MIN_CHANGED for each in told)
         }  # fmt: skip
         changed |= {MEDIA} if ours.embedded != theirs.embedded else set()
         at = self.used(place)

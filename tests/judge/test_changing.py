@@ -275,27 +275,50 @@ def test_what_is_held_is_bounded(pairs):
         assert {place for place, *_ in dump} == set(list(used)[:64])
 
 
-PAGE = "<title>One</title><nav>{nav}</nav><h1>A</h1><p>{text}</p><ul><li>{rotating}</ul><p>{clock}"
-
-
-def test_of_real_pages_it_is_the_element_that_changes():
-    analyser, rule = Analyser(Parameters()), Changing(Folders())
-
-    def page(number, visit):
-        shown = {"nav": prose("nav", 30), "text": prose(number, 200)}
-        shown["rotating"] = prose(f"{number} {visit}", 30)
-        shown["clock"] = f"It is {visit}:{number}, and that is all there is to say of it"
-        content = analyser.read(parse_html(PAGE.format_map(shown).encode()))
-        return analyser.page(content, page_id=number, url=f"http://a.example/{number}")
-
+def learnt(page):
+    """Return what is known once some pages, of (number, visit), were requested twice."""
+    rule = Changing(Folders())
     for number in range(SHOWN):
         first, second = (page(number, visit) for visit in (1, 2))
         rule.folders.used(first.known.folder).place = first.address.place
         texts = first.text, second.text
         rule.learn_response(first.address.place, first.known, second.known, texts)
+    return rule
+
+
+def read(html, number):
+    analyser = Analyser(Parameters())
+    content = analyser.read(parse_html(html.encode()))
+    return analyser.page(content, page_id=number, url=f"http://a.example/{number}")
+
+
+PAGE = "<title>One</title><nav>{nav}</nav><h1>A</h1><p>{text}</p><ul><li>{rotating}</ul><p>{clock}"
+
+
+def test_of_real_pages_it_is_the_element_that_changes():
+    def page(number, visit):
+        shown = {"nav": prose("nav", 30), "text": prose(number, 200)}
+        shown["rotating"] = prose(f"{number} {visit}", 30)
+        shown["clock"] = f"It is {visit}:{number}, and that is all there is to say of it"
+        return read(PAGE.format_map(shown), number)
+
+    rule = learnt(page)
     pages = [page(*each).known for each in ((7, 3), (7, 4), (8, 3))]
     paths = rule.exclude(pages[0]).paths
     assert len(paths) == 2
     assert pages[0].rows != pages[1].rows
     one, other, another = (each.rows_without(paths) for each in pages)
     assert one == other != another
+
+
+@pytest.mark.parametrize(("name", "changes"), [("footer", True), ("note", False)])
+def test_a_clock_in_the_sentences_of_a_footer_changes_all_of_it(name, changes):
+    def page(number, visit):
+        clock = f"{prose('words', 40)} at {visit}:{number} and {prose('more', 40)}"
+        html = f"<title>One</title><p>{prose(number, 200)}</p><div class={name}>{clock}</div><p>x"
+        return read(html, number)
+
+    rule = learnt(page)
+    one, other = (page(7, visit).known for visit in (3, 4))
+    paths = rule.exclude(one).paths
+    assert (one.rows_without(paths) == other.rows_without(paths)) == changes
