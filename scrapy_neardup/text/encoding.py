@@ -14,6 +14,7 @@ one site would be read in two ways.
 from __future__ import annotations
 
 import re
+from codecs import charmap_decode
 from itertools import islice
 
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
@@ -40,6 +41,22 @@ _MAX_WORDS = 256
 _MARKUP = b"<a href='b'>1</a>"
 _MIN_DIFFERENT = 3
 """Minimum number of different bytes in a word: a drawn line repeats one or two."""
+
+
+_WINDOWS = "".join([bytes([n]).decode("cp1252", "ignore") or chr(n) for n in range(256)])
+"""The character of each byte in Windows-1252, or else the C1 control, as in browsers."""
+_ESCAPED = re.compile("[\udc80-\udcff][\0-\x7f\udc80-\udcff]*+")
+"""Escaped bytes, with ASCII among them: a whole text in a one-byte encoding."""
+
+
+def unescaped(text: str) -> str:
+    """Return a text with each escaped byte (PEP 383) as its character in Windows-1252. O(n)."""
+    return _ESCAPED.sub(_in_windows, text)
+
+
+def _in_windows(escaped: re.Match[str]) -> str:
+    data = escaped[0].encode("ascii", "surrogateescape")
+    return charmap_decode(data, "strict", _WINDOWS)[0]
 
 
 def declares_encoding(body: bytes, content_type: str | None = None) -> bool:

@@ -164,7 +164,8 @@ def test_records_without_a_response(tmp_path, caplog):
     ]
     found = read(tmp_path, b"".join(records), "x.warc")
     shown = [(each.html, each.text, each.row) for each in found]
-    assert shown == [(HTML, None, 0), (None, "caf\u00e9 ???", 2), (HTML, None, 3), (HTML, None, 5)]
+    text = "caf\u00e9 \u00ed\u00a0\u20ac"
+    assert shown == [(HTML, None, 0), (None, text, 2), (HTML, None, 3), (HTML, None, 5)]
     assert read(tmp_path, records[1], "y.warc") == []
     assert "y.warc: none of its 1 records is a page of HTML" in caplog.text
 

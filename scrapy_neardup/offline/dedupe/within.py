@@ -122,7 +122,7 @@ class _Trimmer:
         self.counts += (1, low < high, 0, len(text or ""))
         if low == high or not text:
             return []
-        spans = spans_of(text, self._options.unit, self._options.size)
+        spans = spans_of(files.unicode_of(text), self._options.unit, self._options.size)
         found = merged(spans[self._positions[low:high] & ((1 << UNIT_BITS) - 1)])
         self.counts[2] += sum(end - start for start, end in found)
         return found

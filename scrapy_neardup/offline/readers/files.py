@@ -24,6 +24,7 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup.errors import INSTALL, InputError, OutputError
 from scrapy_neardup.offline.readers.compression import DAMAGED
+from scrapy_neardup.text.encoding import unescaped
 
 _log = logging.getLogger(__name__)
 
@@ -78,10 +79,10 @@ def identity(url: str) -> bytes:
 
 
 def unicode_of(value: str | bytes) -> str:
-    """Return `value` (UTF-8) with a ``?`` for each invalid code point or byte.
+    """Return `value` (UTF-8) with each invalid byte as Windows-1252, and ``?`` for a surrogate.
 
-    It is for comparing; the original value is written. Each character of the result corresponds to
-    a character, or an escaped byte (PEP 383), of the original.
+    So texts in another encoding differ if their letters do. It is for comparing; the original one
+    is written. Each character corresponds to a character, or an escaped byte, of the original.
     """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
@@ -90,7 +91,7 @@ def unicode_of(value: str | bytes) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        return value.encode("utf-8", "replace").decode()
+        return unescaped(value).encode("utf-8", "replace").decode()
     return value  # the same object, so that equal values that are one object stay one
 
 

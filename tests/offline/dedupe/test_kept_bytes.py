@@ -1,4 +1,4 @@
-"""Text that isn't Unicode is replaced in what is compared, and written back as it came."""
+"""Text that isn't Unicode is compared in Windows-1252, and written back as it came."""
 
 import json
 import tracemalloc
@@ -96,6 +96,25 @@ def test_columns_of_bytes(tmp_path, kind, how):
     column = read_table(tmp_path / "out/x.parquet").column("text")
     assert column.type == kind
     assert column.cast(pa.large_binary()).to_pylist() == wanted
+
+
+@pytest.mark.parametrize(("encoding", "names"), [
+    ("cp1252", ["M\u00fcller", "M\u00f6ller"]),
+    ("cp1251", ["\u043a\u043e\u0442", "\u043f\u0451\u0441"]),
+    ("gb18030", ["\u732b", "\u72d7"]),
+])  # fmt: skip
+@pytest.mark.parametrize("end", ["csv", "txt"])
+def test_texts_in_another_encoding_differ_if_their_letters_do(tmp_path, end, encoding, names):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    head = "text\n" * (end == "csv")
+    for name in names:
+        (folder / f"{name}.{end}").write_bytes(f"{head}2023 {name}\n".encode(encoding))
+    assert dedupe([str(folder)], f"{tmp_path}/out").kept == 2
+    if head:
+        paths = [str(folder / f"{name}.csv") for name in names]
+        trim(paths, f"{tmp_path}/cut", TrimOptions(unit="substrings", number=1))
+        assert (tmp_path / f"cut/{names[1]}.csv").read_text(encoding) == f"text\n{names[1]}\n"
 
 
 def spelt(text):
