@@ -44,6 +44,12 @@ def test_an_input_is_not_replaced(call, tmp_path, pages, verb, output):
     assert pages.read_text() == json_lines(PAGES)
 
 
+@pytest.mark.parametrize("name", ["x" * 255, "\u03b1" * 127, "\U0001f600" * 63])
+def test_an_output_may_have_a_name_as_long_as_file_systems_allow(call, tmp_path, pages, name):
+    call("scan", pages, "--output", name)
+    assert len((tmp_path / name).read_text().splitlines()) == len(PAGES)
+
+
 def test_fingerprints_that_scan_wrote_as_parquet(call, tmp_path, pages):
     (tmp_path / "none.jsonl").write_text(json_lines([{"text": ""}]))
     call("scan", "none.jsonl", "--output", "none.parquet")

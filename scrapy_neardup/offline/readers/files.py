@@ -327,7 +327,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))
     direct = target.exists() and not target.is_file()
-    temporary = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = target if direct else target.with_name(f".{target.name[:50]}.{os.getpid()}.part")
     try:
         with temporary.open("wb") if direct else _made(temporary, target) as file:
             yield file
