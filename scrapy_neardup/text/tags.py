@@ -116,11 +116,11 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(
         Kind.INLINE,
         "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q ruby rb s"
-        " samp small span strike strong sub sup textpath time tspan tt u var wbr",
+        " rp samp small span strike strong sub sup textpath time tspan tt u var wbr",
     ),
     **_kinds(Kind.LINK, "a"),
     **_kinds(Kind.BREAK, "br hr"),
-    **_kinds(Kind.SKIPPED, "link meta noembed noframes rp style"),
+    **_kinds(Kind.SKIPPED, "link meta noembed noframes style"),
     **_kinds(Kind.IGNORED, IGNORED_TAG),
     **_kinds(Kind.BOILERPLATE, "nav aside search"),
     **_kinds(Kind.ENDS, "header footer"),

@@ -96,6 +96,7 @@ def test_where_next_to_nothing_remains_the_full_text_counts(text, found):
     ("<x-a>a</x-a><x-b>b</x-b>", "a b"),
     ("<span>a</span> <span>b</span>", "a b"),
     ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢 kan"),
+    ("<ruby>漢<rp>(<rt>kan<rp>)</ruby>字", "漢 kan 字"),
     ("&lt;b&gt; &amp;amp; &eacute;&#233;&#x4e2d;", "< b > & amp éé 中"),
     ("caf<b>e</b>\u0301", "café"),
 ])  # fmt: skip
