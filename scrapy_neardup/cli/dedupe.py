@@ -165,7 +165,7 @@ def _turn(shard: str | None, *, merge: bool) -> ShardTurn | None:
         return ShardTurn(0, 1) if merge else None
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise click.BadParameter(f"{shard!r} is not K/N, such as 3/64, with K from 1 to N")
+        raise click.UsageError(f"--shard {shard!r} is not K/N, such as 3/64, with K from 1 to N")
     return ShardTurn(int(found[1]), int(found[2]))
 
 

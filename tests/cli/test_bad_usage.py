@@ -67,7 +67,7 @@ TABLE = [
     ("dedupe x.parquet --output out --per-host", "--per-host needs --lines", ""),
     ("dedupe x.parquet --output out --text-column a --html-column b",
      "use only one of --text-column", ""),
-    *((f"dedupe x.parquet --output out --shard {shard}", "is not K/N", "")
+    *((f"dedupe x.parquet --output out --shard {shard}", f"--shard '{shard}' is not K/N", "")
       for shard in ("0/2", "3/2", "x", "1/0")),
     ("dedupe x.parquet --output out --shard 1/2 --merge", "use only one of --shard", ""),
     ("dedupe no --output out", "no: there is no such file or folder", ""),
