@@ -35,7 +35,7 @@ _START = re.compile(
 )
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _OTHER = re.compile(
-    r"%PDF-|<(?:rss|feed|rdf:rdf|urlset|sitemapindex|opml|svg|!doctype\s)"
+    r"%PDF-|<(?:!doctype\s+)?(?:rss|feed|rdf:rdf|urlset|sitemapindex|opml|svg)"
     r"|/\*\*/|(?:[\w$.]+\(|\)\]\}',?|for\(;;\);|while\(1\);)\s*[{\[]",
     re.IGNORECASE,
 )

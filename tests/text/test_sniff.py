@@ -61,7 +61,8 @@ def test_not_html(body, content_type):
 
 @pytest.mark.parametrize(
     "body",
-    [RSS, b"<rss></rss>", b"<svg></svg>", b'{"a": "<b>x</b>"}', b"[1, 2]", b"plain", b"",
+    [RSS, b"<rss></rss>", b"<svg></svg>", b"<!DOCTYPE svg><svg></svg>",
+     b'{"a": "<b>x</b>"}', b"[1, 2]", b"plain", b"",
      b'shown({"a": "<b>x</b>"})', b"/**/ typeof f === 'function' && f([\"<b>\"]);",
      b')]}\',\n{"a": "<b>"}', b'while(1);["<b>"]', '{"ä": "<b>"}'.encode("latin-1"),
      b"%PDF-1.7 <</Type/Catalog>>", b"\x89PNG\r\n\x1a\n\0\x01\x02\x03\x04<b>"],
@@ -79,6 +80,8 @@ def test_a_false_label(body):
         b"{ no JSON } <p>x</p>",
         b"shown (in part) <b>x</b>",
         b"f(x) <p>",
+        b"<!DOCTYPE NETSCAPE-Bookmark-file-1><TITLE>Bookmarks</TITLE>",
+        b'<!DOCTYPE PUBLIC "-//W3C//DTD HTML 4.01//EN"><html><p>x</html>',
     ],
 )
 def test_a_label_that_decides(body):
