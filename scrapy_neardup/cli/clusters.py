@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from secrets import token_bytes
 
 import click
@@ -130,9 +131,26 @@ def _clustered(read: Iterable[Hashes], given: flags.Given, work: Workers) -> Int
         rows = (_features(page, kind) for page in read)
         memory = max(1 << 20, left_of(given.memory, 0) // 2)  # names: the rest
         return joining.feature_clusters(rows, kind.shared, memory=memory)
-    sets = joining.HashSets(read)
+    numbers: list[int] = []
+    sets = joining.HashSets(_different(read, numbers))
     pairs = joining.join_sets(sets, given.threshold, memory=given.memory, work=work)
-    return cluster(pairs.i, pairs.j, len(sets.sizes))
+    return cluster(pairs.i, pairs.j, len(sets.sizes))[numbers]
+
+
+def _different(read: Iterable[Hashes], numbers: list[int]) -> Iterator[Hashes]:
+    """Yield each set once, and an empty one, which is like no other, each time.
+
+    `numbers` gets the number of each page's set. All pairs of a page that was fetched 100,000
+    times wouldn't fit into memory.
+    """
+    known: dict[bytes, int] = {}
+    count = 0
+    for each in read:
+        key = blake2b(each.tobytes(), digest_size=16).digest()
+        numbers.append(known.setdefault(key, count) if len(each) else count)
+        if numbers[-1] == count:
+            count += 1
+            yield each
 
 
 def _features(shingles: Hashes, kind: Filter) -> Hashes:

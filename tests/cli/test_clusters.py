@@ -41,6 +41,18 @@ def test_clusters_of_pages(call, rows, pages, memory, rule, chosen):  # noqa: PL
     ]
 
 
+def test_equal_pages_are_compared_once(call, rows, tmp_path):
+    """All pairs of so many would take gigabytes."""
+    texts = ["a b c d e", "", "f g h i j"] * 20_000
+    write_lines(tmp_path / "x.jsonl", [{"url": n, "text": each} for n, each in enumerate(texts)])
+    found = rows(call("clusters", "x.jsonl", "--url-column", "text", "--id-column", "url").stdout)
+    assert [(row["size"], row["pages"][:2]) for row in found] == [
+        (20_000, ["0", "3"]), (20_000, ["2", "5"]),
+    ]  # fmt: skip
+    write_lines(tmp_path / "none.jsonl", [])
+    assert call("clusters", "none.jsonl").stdout == ""
+
+
 def test_pairs_of_row_numbers(call, rows):
     pairs = '{"a": 7, "b": 1000, "distance": 0}\n\n{"a": 1000, "b": 8, "distance": 3}\n'
     options = ("--pairs", "-", "--canonical", "shortest-url")
