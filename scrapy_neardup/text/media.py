@@ -58,8 +58,9 @@ def image_source(value: str) -> Iterator[str]:
 
 
 _MEDIUM = re.compile(
-    r"(?i)\A\s*\S+\.(?:aac|apng|avif|avi|bmp|flac|gif|glb|gltf|heic|ico|jfif|jpe?g|jxl|m3u8|m4[av]"
-    r"|mkv|mov|mp[34]|mpe?g|mpd|og[agv]|opus|png|svg|swf|tiff?|usdz|wav|weba|webm|webp)(?:[?#]\S*)?\s*\Z"
+    r"(?i)\A\s*+(?=\S++\s*+\Z)\S+?\.(?:aac|apng|avif|avi|bmp|flac|gif|glb|gltf|heic|ico|jfif|jpe?g"
+    r"|jxl|m3u8|m4[av]|mkv|mov|mp[34]|mpe?g|mpd|og[agv]|opus|png|svg|swf|tiff?|usdz|wav|weba|webm"
+    r"|webp)(?=[?#\s]|\Z)"
 )
 """An address of a picture, film, sound or model."""
 _STYLE_URL = re.compile(r"""(?i)\burl\(\s*("[^"]*"|'[^']*'|[^)"']*)""")

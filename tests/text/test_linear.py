@@ -33,6 +33,7 @@ PAGES = {
     "digits": lambda n: "<p>" + "1" * (10 * n) + "x " + "1." * (10 * n),
     "marks": lambda n: "<p>a" + "\u0301\u0316" * n,
     "media": lambda n: "<object>" * (n // 25) + "<img src=x>" * n,
+    "addresses in an attribute": lambda n: f"<p data-x='{'a.gif?' * n} x'>",
     "titles": lambda n: "<title> </title>" * n,
     "links": lambda n: "<a href=x>5</a> " * n,
     **{
