@@ -169,9 +169,10 @@ cdef int add_sources(const xmlNode* element, bint is_medium, bint again, dict so
         is_source = flags & SOURCE and (is_medium or not flags & REFERENCE)
         if not (is_source or (has_url(value) if flags & WORDED else may_show(name, value))):
             continue
-        if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
-            return 0
-        shown = set() if shown is None else shown
+        if shown is None:  # once, as looking for an attribute walks over all of them
+            if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
+                return 0
+            shown = set()
         if is_source:
             add_source(value, shown)
         else:

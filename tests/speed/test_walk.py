@@ -1,6 +1,7 @@
 """The compiled walk finds what the walk in Python finds."""
 
 import pytest
+from growth import check_growth
 from hostile_trees import DEEP, hostile_tree
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +45,16 @@ def test_hostile_trees_are_read_alike():
 ], ids=["class", "id", "role", "sources", "title and heading", "depth"])  # fmt: skip
 def test_what_is_very_long(html):
     check_alike(parse_html(html))
+
+
+def test_media_in_as_many_attributes_as_are_read():
+    """In pure Python lxml takes quadratic time to list them."""
+
+    def read(size):
+        root = parse_html("<p " + "".join(f"data-lat{n}=1 " for n in range(size)) + ">x")
+        return lambda: compiled.walk(root, boilerplate=True)
+
+    check_growth(read, 3_000)
 
 
 def test_more_names_than_are_remembered():
