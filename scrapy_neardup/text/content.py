@@ -166,7 +166,7 @@ class Extractor:
         self.mode: View = one_of(*get_args(View)).read("NEARDUP_TEXT", mode)
         self.ignore = tuple(ignore)
         self.language = language
-        self._find_ignored = _union(self.ignore) if self.ignore else None
+        self._finders = [*map(_finder, self.ignore)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Extractor, language=self.language), (self.mode, self.ignore)
@@ -177,11 +177,11 @@ class Extractor:
         The tree doesn't change. O(its size): some 2 µs an element; `ignore` copies the tree.
         """
         roots = roots_of(root)
-        if self._find_ignored is not None:
+        if self._finders:
             roots = [*map(deepcopy, roots)]
             for each in roots:
                 each.tail = None  # copied with the root, but not part of it
-                for element in self._find_ignored(each):
+                for element in [one for find in self._finders for one in find(each)]:
                     element.tag = IGNORED_TAG
         walked = walk(*roots, boilerplate=self.mode == "main")
         if (
@@ -226,14 +226,11 @@ def _without_common_parameters(names: set[str]) -> set[str]:
     return found - {""}
 
 
-def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:
-    paths = []
-    for selector in selectors:
-        try:
-            paths.append(HTMLTranslator().css_to_xpath(selector))
-            etree.XPath(paths[-1])
-        except (SelectorError, etree.XPathError, TypeError, AttributeError) as error:
-            raise ConfigurationError(
-                f"NEARDUP_IGNORE: {selector!r} isn't a CSS selector of elements: {error}"
-            ) from None
-    return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(" | ".join(paths)))
+def _finder(selector: str) -> Callable[[HtmlElement], list[HtmlElement]]:
+    try:
+        path = etree.XPath(HTMLTranslator().css_to_xpath(selector))
+    except (SelectorError, etree.XPathError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            f"NEARDUP_IGNORE: {selector!r} isn't a CSS selector of elements: {error}"
+        ) from None
+    return cast("Callable[[HtmlElement], list[HtmlElement]]", path)

@@ -8,7 +8,7 @@ from growth import check_growth
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.evidence import segments_of
 from scrapy_neardup.judge.parameters import Parameters
-from scrapy_neardup.text import link_targets, parse_html
+from scrapy_neardup.text import Extractor, link_targets, parse_html
 from scrapy_neardup.text.sniffing import looks_like_html
 from scrapy_neardup.urls import may_hold_address, without_address
 
@@ -62,6 +62,14 @@ def test_links(is_written):
     def read(size):
         root = parse_html("<ol><li value=5>a</ol><br><a href=a>b</a><area href=b>" * size)
         return partial(link_targets, root, "http://a.example/", is_written=is_written)
+
+    check_growth(read, SIZE // 2)
+
+
+def test_ignored_elements():
+    def read(size):
+        root = parse_html("<div>" + "<p>x</p><b>y</b>" * size)
+        return partial(Extractor(ignore=("p", "b")).extract, root)
 
     check_growth(read, SIZE // 2)
 
