@@ -32,6 +32,18 @@ def test_what_differs_in_a_word_a_number_or_an_image_is_kept(other):
     assert verdicts(*pages) == verdicts(*reversed(pages)) == [False, False]
 
 
+@pytest.mark.parametrize(("foot", "other"), [
+    ("<ol><li>Anna<li>Ben</ol>", "<ol><li>Ben<li>Anna</ol>"),
+    ("<table><tr><td>x<td></table>", "<table><tr><td><td>x</table>"),
+    ("<input type=checkbox>", "<input type=checkbox checked>"),
+    ("<select><option selected>S<option>M</select>", "<select><option>S<option>M</select>"),
+    ("<p style='color: red'>x", "<p>x"),
+])  # fmt: skip
+def test_what_shows_no_text_and_the_order_of_rows_do_not_count(foot, other):
+    pages = ("http://a.example/1", offer(foot=foot)), ("http://a.example/2", offer(foot=other))
+    assert verdicts(*pages) == [False, True]
+
+
 def test_what_changes_with_each_response_does_not_count_once_it_was_seen():
     def shown(number, visit):
         body = f"<p>{WORDS.replace('word', f'w{number}x')}</p>"
