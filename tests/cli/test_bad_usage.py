@@ -102,6 +102,7 @@ TABLE = [
       for verb in ("stats", "clear")
       for uri, said in (("sqlite:none.db", "there is no file"), ("sqlite:", "names no file"),
                         ("sqlite:junk", "is not a store of scrapy-neardup"),
+                        ("sqlite:site", "site is not a file"),
                         ("memory:", "can't be examined by a command"),
                         ("redish://:secret@x", "can't be examined by a command"))),
     ("stats", "Missing option '--store'", ""),

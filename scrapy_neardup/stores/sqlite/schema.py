@@ -68,7 +68,7 @@ def check_header(path: Path) -> None:
     """
     try:
         if not path.is_file() and path.exists():
-            raise errors.StoreError(f"NEARDUP_STORE: {path} is not a file")
+            raise StoreCorruptError(f"NEARDUP_STORE: {path} is not a file")
         with path.open("rb") as file:
             header = file.read(100)
     except FileNotFoundError:
