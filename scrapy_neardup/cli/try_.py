@@ -71,10 +71,7 @@ def try_(given: flags.Given) -> None:
 
     if not (given.what or given.project):
         raise click.UsageError("Missing argument 'URL', or the option --project.")
-    if given.audit is not None and Path(given.audit).exists():
-        raise ConfigurationError(
-            f"--audit: {given.audit} exists; name a new file for the trial's audit"
-        )
+    _check_writable(given.path, given.audit or "")
     report = Path(given.path)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         log = str(Path(given.audit or Path(folder, "audit.jsonl")).absolute())
@@ -119,3 +116,12 @@ def try_(given: flags.Given) -> None:
     click.echo(f"The report: {report.absolute().as_uri()}")
     if given.opens:
         webbrowser.open(report.absolute().as_uri())
+
+
+def _check_writable(report: str, audit: str) -> None:
+    """Raise an error before the crawl, not after it, if its results can't be written."""
+    for option, path in ("--output", report), ("--audit", audit):
+        if not Path(path).parent.is_dir():
+            raise ConfigurationError(f"{option}: {path} can't be written: there is no such folder")
+    if audit and Path(audit).exists():
+        raise ConfigurationError(f"--audit: {audit} exists; name a new file for the trial's audit")

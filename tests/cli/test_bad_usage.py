@@ -136,6 +136,8 @@ TABLE = [
     ("try http://a.example -s X", "'X' is not NAME=VALUE", ""),
     ("try --project", "--project: there is no Scrapy project here (no scrapy.cfg)", ""),
     ("try http://a.example --audit junk", "--audit: junk exists", ""),
+    *((f"try http://a.example {option} no/x", f"{option}: no/x can't be written: there is no", "")
+      for option in ("--output", "--audit")),
     ("try http://a.example -s NEARDUP_TITLES=x", "NEARDUP_TITLES must be", ""),
 ]  # fmt: skip
 
