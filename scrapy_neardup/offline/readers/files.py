@@ -24,7 +24,6 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from scrapy_neardup.errors import INSTALL, InputError, OutputError
 from scrapy_neardup.offline.readers.compression import DAMAGED
-from scrapy_neardup.text.encoding import unescaped
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +90,8 @@ def unicode_of(value: str | bytes) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
+        from scrapy_neardup.text.encoding import unescaped  # noqa: PLC0415  (and with it numpy)
+
         return unescaped(value).encode("utf-8", "replace").decode()
     return value  # the same object, so that equal values that are one object stay one
 
