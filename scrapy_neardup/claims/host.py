@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.claims.claim import NEEDED, Change, Pair
+from scrapy_neardup.claims.claim import Change, Pair
 from scrapy_neardup.claims.claimbook import (
     ALL,
     ANYWHERE,
@@ -177,14 +177,14 @@ class Host:
         return changes
 
     def is_variant(self, page: Parts) -> bool:
-        """Return whether a URL differs from a known one only in what had no effect elsewhere."""
+        """Return whether a URL differs from a known one only in what has no effect elsewhere."""
         canonical, used = self.apply(page)
         claims = (
             (self.claims.get(Key(ANYWHERE, part)), part.values(page))
             for part, *_ in self._compared(canonical, used)
         )
         return any(
-            claim is not None and claim.supports >= NEEDED and claim.covers(values)
+            claim is not None and claim.is_in_force and claim.covers(values)
             for claim, values in claims
         )
 

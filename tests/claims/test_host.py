@@ -299,6 +299,17 @@ def test_variants_of_what_had_no_effect_elsewhere(site):
     assert [site.host.is_variant(at(path)) for path in paths] == [True, False, False]
 
 
+def test_what_often_has_an_effect_makes_no_variants(site):
+    """Otherwise new pages behind dropped ones wouldn't count as such."""
+    for start in range(0, 3 * NEEDED, NEEDED):
+        site.confirm("{}?sid=1", NEEDED - 1, start=start)
+        site.page(f"/p/{start}?sid=2", f"a page of its own {start}")
+    site.confirm("{}?sid=1", NEEDED - 1, start=500)
+    assert not site.host.is_variant(at("/p/1?sid=1"))
+    site.confirm("{}?sid=1", 1, start=600)
+    assert site.host.is_variant(at("/p/1?sid=1"))
+
+
 @st.composite
 def worlds(draw):
     """Return pages of (path, content), whose session ids sometimes matter."""

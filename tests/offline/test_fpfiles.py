@@ -259,7 +259,7 @@ def test_names_are_of_any_simple_kind(tmp_path):
     damaged = pa.array([b"a\xff", None, "é".encode()])
     for column in (damaged, damaged.cast(pa.string(), safe=False), damaged.dictionary_encode()):
         path = _parquet(tmp_path, fingerprint=fingerprints, page=column)
-        assert open_source(path).names(0, 3) == ["a?", 1, "é"]
+        assert open_source(path).names(0, 3) == ["aÿ", 1, "é"]
     path = _parquet(tmp_path, fingerprint=fingerprints, page=pa.array([1, 2, 3], "timestamp[ns]"))
     with pytest.raises(InputError, match="can't be read as Parquet"):
         open_source(path).names(0, 3)
