@@ -12,9 +12,19 @@ import pytest
 from deciders import by_evidence
 from list_store import ListStore
 from matching_pages import Site, unique_page
-from redis_servers import RedisServer, all_binaries, shared_server
+from redis_servers import RedisServer, all_binaries, shared_cluster, shared_server
 from sqlite_files import add
-from store_registry import counts, decision, keep, on, on_every_binary, page, shrunk, spread
+from store_registry import (
+    counts,
+    decision,
+    keep,
+    keys,
+    on,
+    on_every_binary,
+    page,
+    shrunk,
+    spread,
+)
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.judge.evidence import Evidence, stored_size
@@ -211,6 +221,33 @@ async def test_a_full_server_is_left_as_it_was(server):
         client.config_set("maxmemory", "0")
         assert await add(store, *pages[20:]) == [Decision.NEW] * 20
     assert check_structure(server) == 20
+
+
+@on_both
+async def test_on_a_full_server_what_ends_goes_and_what_is_pending_stays(place, monkeypatch):
+    """Also from buckets that list other pages."""
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.002)
+    monkeypatch.setattr(namespace, "LEASE", 2)
+    masters = [shared_server()] if place.name == "redis" else shared_cluster().masters
+    async with open_store(place.uri, expected_pages=1, retention=3) as store:
+        await keep(store, *(page(number, spread(number) >> 16) for number in range(10, 40)))
+        async with open_store(place.uri) as other:
+            for number in (1, 2):
+                await other.check_and_add(page(number, spread(number) >> 16))
+            for master in masters:
+                master.client().config_set("maxmemory", "1")
+            try:
+                with pytest.raises(StoreUnavailableError, match="is full"):
+                    await store.check_and_add(page(3, spread(3)))
+                assert await other.forget(1) == 0
+                await shrunk(store, 1)
+            finally:
+                for master in masters:
+                    master.client().config_set("maxmemory", "0")
+            assert await decision(other, 3, spread(2) >> 16) is Decision.DUPLICATE
+        await store._background.close()
+    names = {key.rpartition(b":")[2].rstrip(b"}") for key in keys(place.name)}
+    assert names <= {b"schema", b"counters"}
 
 
 @on_every_binary

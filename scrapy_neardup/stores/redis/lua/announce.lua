@@ -27,6 +27,7 @@ if verb == 'add' and not listed then
   call('APPEND', KEYS[1], what .. name)
 elseif verb == 'leave' and listed then
   list = sub(list, 1, listed - 1) .. sub(list, listed + width)
-  if list == '' then call('DEL', KEYS[1]) else call('SET', KEYS[1], list) end
+  call('DEL', KEYS[1]) -- A full server refuses SET unless the script has removed something before.
+  if list ~= '' then call('SET', KEYS[1], list) end
 end
 return table.concat(others)

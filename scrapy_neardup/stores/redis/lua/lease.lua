@@ -10,7 +10,8 @@ if call('HGET', P .. 'schema', 'digest') ~= C.digest then return redis.error_rep
 for n = 2, #ARGV, 3 do
   local id, lease = ARGV[n], call('ZSCORE', P .. 'pending', ARGV[n])
   if lease and lease ~= '0' and call('GETRANGE', P .. 'p:' .. id, 0, 3) == ARGV[n + 1] then
-    if ARGV[n + 2] == 'renew' then call('ZADD', P .. 'pending', lasts, id) else call('ZREM', P .. 'pending', id) end
+    call('ZREM', P .. 'pending', id) -- A full server refuses ZADD unless the script has removed something before.
+    if ARGV[n + 2] == 'renew' then call('ZADD', P .. 'pending', lasts, id) end
   end
 end
 return string.rep('\0\0\0\0', (#ARGV - 1) / 3)

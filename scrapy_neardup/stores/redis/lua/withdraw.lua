@@ -22,7 +22,8 @@ local function leave(bucket, entry)
   local list, at = call('GET', bucket) or '', 0
   repeat at = string.find(list, entry, at + 1, true) until not at or at % #entry == 1
   local left = at and sub(list, 1, at - 1) .. sub(list, at + #entry)
-  if left == '' then call('DEL', bucket) elseif left then call('SET', bucket, left) end
+  if at then call('DEL', bucket) end -- A full server refuses SET unless the script has removed something before.
+  if at and left ~= '' then call('SET', bucket, left) end
 end
 
 local function withdraw(id)
