@@ -18,6 +18,7 @@ from store_registry import (
     restored,
     shrunk,
     spread,
+    until,
 )
 
 from scrapy_neardup.errors import StoreUnavailableError
@@ -110,8 +111,11 @@ async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, l
         with failing(store, "check_and_add", "commit", afterwards=True):
             await decision(store, 1)
         assert await counts(store) == (1, 1, 0)
+        await until(lambda: not store._background._jobs)
         await getattr(store, verb)(1)
         assert await counts(store) == left
+        found = Decision.DUPLICATE if verb == "confirm" else Decision.NEW
+        assert await decision(store, 4) is found
 
 
 @on_all

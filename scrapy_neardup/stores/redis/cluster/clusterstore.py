@@ -158,8 +158,10 @@ class RedisClusterStore(RedisStore):
         self._background.soon(self._end(rivals))
 
     async def _end(self, rivals: Rivals) -> None:
-        await self._calls.make(("DEL", self._attempt(rivals.name)))
-        await self._leave_all(rivals.page_id, rivals.record.stored)
+        """End an attempt, unless it was added."""
+        is_gone = await self._calls.make(("DEL", self._attempt(rivals.name)))
+        if is_gone or (await self._see(rivals.name))[:1] == GONE:
+            await self._leave_all(rivals.page_id, rivals.record.stored)
 
     # ---- buckets ---------------------------------------------------------------------------
 
