@@ -37,7 +37,7 @@ async def test_killed_and_started_again(server):
 async def test_a_server_that_stands_still(server):
     async with open_store(server.uri + PATIENCE) as store:
         server.pause()
-        calls = (decision(store, n) for n in range(3))
+        calls = *(decision(store, n) for n in range(3)), store.stats()
         results = await asyncio.gather(*calls, return_exceptions=True)
         assert {type(result) for result in results} == {StoreUnavailableError}
         server.resume()

@@ -153,7 +153,8 @@ class Namespace(base.Store):
     async def stats(self) -> base.StoreStats:
         """Return the counts of the namespace, for all crawlers."""
         with explaining(self._calls.uri):
-            return await counts(self._calls.client, self.homes)
+            async with asyncio.timeout(self._calls.patience):
+                return await counts(self._calls.client, self.homes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`. Three round trips."""
