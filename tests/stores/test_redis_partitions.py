@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 from redis_servers import running_cluster, shared_cluster
-from store_registry import counts, keep, outcome, page, spread
+from store_registry import counts, keep, outcome, page, shrunk, spread
 
 from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.redis import store as redis_store
 from scrapy_neardup.stores.redis.calls import sha
 from scrapy_neardup.stores.redis.cluster.clusterstore import PartitionedStore, RedisClusterStore
 from scrapy_neardup.verdict import Decision, Page
@@ -99,6 +100,15 @@ async def test_a_master_that_was_emptied_keeps_its_hosts_once_more(uri):
         for number, found in ((2, {Decision.NEW, Decision.DUPLICATE}), (3, {Decision.DUPLICATE})):
             pages = [of(host, number, spread(1)) for host in HOSTS]
             assert {(await store.check_and_add(each)).decision for each in pages} == found
+
+
+async def test_a_home_that_cannot_be_swept_keeps_no_other_from_it(uri, monkeypatch):
+    monkeypatch.setattr(redis_store, "SWEEP_PAUSE", 0.002)
+    async with open_store(uri, retention=1, **BY_HOST) as store:
+        await keep(store, *(of(host, 1, spread(1)) for host in HOSTS))
+        client = shared_cluster().masters[0].client()
+        client.set(next(client.scan_iter("*:p:*")), b"\xff")  # a damaged record
+        await shrunk(store, 1)
 
 
 @pytest.mark.parametrize("matching", [Matching(), Matching(features=2)], ids=str)

@@ -246,10 +246,11 @@ class RedisStore(namespace.Namespace):
     async def _sweep(self) -> None:
         """Withdraw some entries that are over: lapsed, or not met for the retention."""
         home = self.homes[self._sweeping % len(self.homes)]
+        self._sweeping += 1  # also if that one can't be swept
         found = entries(await self.call("over", home, _SWEPT))
         await asyncio.gather(*(self._remove(home, *each, "o") for each in found))
-        if len(found) < _SWEPT:
-            self._sweeping += 1
+        if len(found) >= _SWEPT:
+            self._sweeping -= 1
 
     async def _renew(self) -> None:
         """Renew the leases of held entries; if a master is away, those on other masters."""
