@@ -20,7 +20,7 @@ from redis_servers import (
     shared_server,
     wait_for,
 )
-from store_registry import decision, healed, until
+from store_registry import decision, healed, spread, until
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -102,6 +102,15 @@ async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
                 pass
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "allkeys-lru" in caplog.text
+
+
+@pytest.mark.parametrize("most", [1, 2])
+async def test_no_more_connections_than_permitted(most, server):
+    async with open_store(f"{server.uri}?max_connections={most}") as store:
+        calls = (decision(store, number, spread(number)) for number in range(300))
+        found = await asyncio.gather(*calls, store.stats())
+        assert {*found[:-1]} == {Decision.NEW}
+        assert server.client().info("clients")["connected_clients"] == most + 1
 
 
 @pytest.mark.parametrize(("uri", "said"), [

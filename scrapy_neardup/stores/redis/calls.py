@@ -96,13 +96,13 @@ class Calls:
         self.client = client
         self.uri = uri
         self._most_requests = MAX_UNDER_WAY
-        self.patience: float | None = None
+        self._patience: float | None = None
         if isinstance(client, Redis):
             pool = client.connection_pool
-            self._most_requests = max(_UNDER_WAY, min(MAX_UNDER_WAY, pool.max_connections - 1))
+            self._most_requests = min(MAX_UNDER_WAY, pool.max_connections)
             # Seconds for a whole request. redis-py limits each write and each read separately,
             # which takes almost as much of the crawler's time as the rest of a command.
-            self.patience = pool.connection_kwargs["socket_timeout"]
+            self._patience = pool.connection_kwargs["socket_timeout"]
             pool.connection_kwargs["socket_timeout"] = None
         self._waiting: dict[str, list[Call]] = defaultdict(list)
         self._requests: dict[str, dict[asyncio.Task[None], float]] = defaultdict(dict)
@@ -161,7 +161,7 @@ class Calls:
         return replies
 
     async def _execute(self, commands: Sequence[Words]) -> list[Any]:
-        async with asyncio.timeout(self.patience):
+        async with asyncio.timeout(self._patience):
             if len(commands) == 1:  # a pipeline costs twice as much
                 try:
                     return [await self.client.execute_command(*commands[0])]

@@ -16,7 +16,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -28,7 +28,7 @@ from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import base
 from scrapy_neardup.stores.entryformat import FIELDS, KeyRecord
 from scrapy_neardup.stores.redis.calls import MAX_CALLS, Calls, Words, sha
-from scrapy_neardup.stores.redis.connection import RecordLostError, explaining
+from scrapy_neardup.stores.redis.connection import RecordLostError
 from scrapy_neardup.stores.redis.keyspace import FORMAT, PLACE, Layout, homes, key_of, prefix
 from scrapy_neardup.urls import redact_store
 
@@ -152,9 +152,8 @@ class Namespace(base.Store):
 
     async def stats(self) -> base.StoreStats:
         """Return the counts of the namespace, for all crawlers."""
-        with explaining(self._calls.uri):
-            async with asyncio.timeout(self._calls.patience):
-                return await counts(self._calls.client, self.homes)
+        commands = map(self._calls.make, counting(self.homes))
+        return counts(await asyncio.gather(*commands))
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`. Three round trips."""
@@ -192,16 +191,21 @@ def _proposed(options: base.StoreOptions, layout: Layout) -> dict[str, str]:
     return written | {DIGEST: hashlib.sha256(words.encode()).hexdigest()[:16]}
 
 
-async def counts(client: Any, homes: Sequence[str]) -> base.StoreStats:
-    """Return the counts of the homes of a namespace; costs a pipeline for each server."""
-    names = ("pages", "dropped", "overflowed")
-    sums = Counter[str]()
-    async with client.pipeline(transaction=False) as pipeline:
-        for home in homes:
-            pipeline.hmget(f"{home}counters", *names)
-            pipeline.zcard(f"{home}pending")
-        replies = await pipeline.execute()
-    for counters, pending in zip(replies[::2], replies[1::2], strict=True):
-        sums.update(pending=pending)
-        sums.update({name: int(value or 0) for name, value in zip(names, counters, strict=True)})
-    return base.StoreStats(pending=sums["pending"], **{name: sums[name] for name in names})
+_COUNTERS = ("pages", "dropped", "overflowed")
+
+
+def counting(homes: Iterable[str]) -> list[Words]:
+    """Return the commands that read the counts of the homes of a namespace."""
+    return [
+        words
+        for home in homes
+        for words in (("HMGET", f"{home}counters", *_COUNTERS), ("ZCARD", f"{home}pending"))
+    ]
+
+
+def counts(replies: Sequence[Any]) -> base.StoreStats:
+    """Return the counts of a namespace, from the replies to the commands of `counting`."""
+    sums = Counter[str](pending=sum(replies[1::2]))
+    for counters in replies[::2]:
+        sums.update({n: int(value or 0) for n, value in zip(_COUNTERS, counters, strict=True)})
+    return base.StoreStats(pending=sums["pending"], **{name: sums[name] for name in _COUNTERS})

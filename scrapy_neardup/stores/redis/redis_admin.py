@@ -20,7 +20,7 @@ from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.entryformat import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import homes, key_of, prefix
-from scrapy_neardup.stores.redis.namespace import DIGEST, counts
+from scrapy_neardup.stores.redis.namespace import DIGEST, counting, counts
 
 _BATCH = 500
 """Keys in one pipeline."""
@@ -70,8 +70,10 @@ class RedisAdmin:
             for key, size in zip(keys[::step], sizes, strict=True):
                 if match := KEY.match(key):
                     memory[str(match.lastgroup)] += step * (size or 0)
-        stats = await counts(self._client, homes(prefix(namespace), clustered=self._clustered))
-        stats = replace(stats, memory_bytes=memory.total())
+        async with self._client.pipeline(transaction=False) as pipeline:
+            for words in counting(homes(prefix(namespace), clustered=self._clustered)):
+                pipeline.execute_command(*words)
+            stats = replace(counts(await pipeline.execute()), memory_bytes=memory.total())
         return NamespaceReport(stats=stats, parameters=parameters, memory=dict(memory))
 
     async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
