@@ -16,6 +16,7 @@ from redis_servers import (
     RedisServer,
     free_port,
     port_of_nobody,
+    running_cluster,
     server_binary,
     shared_server,
     wait_for,
@@ -96,12 +97,14 @@ async def test_passwords_and_users():
 
 async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
     options = ("--maxmemory", "100mb", "--maxmemory-policy")
-    for policy in ("allkeys-lru", "noeviction"):
-        with RedisServer(*options, policy) as server:
-            async with open_store(server.uri):
-                pass
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "allkeys-lru" in caplog.text
+    for start in (RedisServer, running_cluster):
+        caplog.clear()
+        for policy in ("allkeys-lru", "noeviction"):
+            with start(*options, policy) as server:
+                async with open_store(server.uri):
+                    pass
+        assert [record.levelname for record in caplog.records] == ["WARNING"]
+        assert "allkeys-lru" in caplog.text
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -110,14 +110,14 @@ def connect(uri: str) -> Any:
         ) from None
 
 
-def require_usable(about: Mapping[str, Any], uri: str) -> None:
+def require_usable(about: Mapping[str, Any], uri: str, *, clustered: bool = False) -> None:
     """Raise `StoreError` if a server is too old, or a node of a cluster; warn if it evicts."""
     where, version = redact_store(uri), str(about.get("redis_version", "0"))
     if tuple(map(int, version.split(".")[:2])) < _OLDEST:
         raise StoreError(
             f"NEARDUP_STORE: {where} is Redis {version}; 6.2 or newer, or Valkey, is needed"
         )
-    if about.get("cluster_enabled"):
+    if about.get("cluster_enabled") and not clustered:
         raise StoreError(
             f"NEARDUP_STORE: {where} is a node of a cluster: write redis+cluster://HOST:PORT"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redis import exceptions
@@ -11,7 +11,7 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.stores.redis.calls import MAX_UNDER_WAY, Calls, Words, with_text
-from scrapy_neardup.stores.redis.connection import FAILURES, explaining
+from scrapy_neardup.stores.redis.connection import FAILURES, explaining, require_usable
 
 _PAUSE = 0.02
 """Seconds between two tries while a slot moves."""
@@ -43,9 +43,14 @@ class ClusterCalls(Calls):
         self._turn_alone = asyncio.Semaphore(MAX_UNDER_WAY)
 
     async def begin(self) -> None:
-        """Ask nodes of the URI where slots are."""
+        """Ask nodes of the URI where slots are; for errors see `require_usable`."""
         with explaining(self.uri):
             await self.client.initialize()
+        asked = (node.execute_command("INFO") for node in self.client.get_primaries())
+        for about in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(about, Mapping):  # others are away, or may not be asked
+                require_usable(about, self.uri, clustered=True)
+                break  # nodes of a cluster are alike
 
     def _server(self, command: Words) -> str:
         """Return the name of the node that has the key of a command, or nothing."""
