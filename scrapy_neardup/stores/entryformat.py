@@ -52,6 +52,10 @@ PACKED: Final = Struct("<Q")
 EXACT_BIT: Final = 1
 """Bit that is set in tags of exact pages."""
 
+CROWD_BIT: Final = 2
+"""Bit that an embedded store sets in the tag of an entry that distance doesn't find (rule 4 of
+`stores.base`), and clears in other tags."""
+
 
 def record_dtype(features: int) -> np.dtype[np.void]:
     """Return `ENTRY_DTYPE` followed by these features (``<u8``), XOR the partition's mask."""

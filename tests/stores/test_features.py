@@ -94,6 +94,19 @@ async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(store):
     assert await counts(store) == (0, 0, 0)
 
 
+async def test_a_crowd_is_one_when_the_store_is_opened_again(place):
+    """Only the page itself finds it by distance, also if it would be among the nearest."""
+    if not place.survives:
+        pytest.skip("nothing survives there")
+    listed, crowd = range(100, 101 + MAX_COMPARED), range(10)
+    one = page(200, 0, **like(ZEROS))
+    for numbers in (listed, crowd, [one.id]):
+        async with open_store(place.uri, matching=NEAR_CONFIRMED) as opened:
+            store = Asking(opened, nothing)
+            await keep(store, *(replace(one, id=number) for number in numbers))
+    assert [each.page_id for each in store.asked] == [*listed[:MAX_COMPARED]]
+
+
 @on_store(nothing, matching=NEAR_CONFIRMED)
 async def test_a_bounded_number_is_asked_about_and_the_page_itself_besides(store):
     near = [page(100 + number, 0, **like(f"{number:016x}")) for number in range(MAX_COMPARED)]

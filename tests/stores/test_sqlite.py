@@ -59,7 +59,7 @@ async def test_the_file_says_whose_it_is(path):
     await make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA application_id").fetchone() == (0x4E647570,)
-        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (7,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -90,7 +90,7 @@ async def test_another_format_is_refused(path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")
     before = path.read_bytes()
-    with pytest.raises(StoreMismatchError, match=r"format 1, .* reads 6: name another file"):
+    with pytest.raises(StoreMismatchError, match=r"format 1, .* reads 7: name another file"):
         await make(f"sqlite:{path}")
     assert path.read_bytes() == before
 

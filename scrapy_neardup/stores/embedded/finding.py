@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions, limit_of
 from scrapy_neardup.stores.embedded.rowmap import RowMap
-from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, Chunk
+from scrapy_neardup.stores.entryformat import CROWD_BIT, ENTRY, ENTRY_DTYPE, EXACT_BIT, Chunk
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Candidate, Page
 
@@ -193,7 +193,7 @@ class Candidates:
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
         """Return whether the page may repeat the entry, by any index."""
         entries = self._entries
-        if entries.tags[row] != arrived.tag:
+        if entries.tags[row] & ~CROWD_BIT != arrived.tag:
             return False
         if entries.distance(row, arrived) <= (0 if arrived.page.exact else self.limit):
             return True
@@ -225,20 +225,23 @@ class Candidates:
             found += [
                 (entries.distance(row, arrived), entries.page_ids[row], row)
                 for row, shared in (Counter(sharing).items() if sharing else ())
-                if shared >= self._shared and row not in known and entries.tags[row] == arrived.tag
+                if shared >= self._shared
+                and row not in known
+                and entries.tags[row] & ~CROWD_BIT == arrived.tag
             ]
         found.sort()
         return found
 
-    def add(self, row: int, *, by_distance: bool = True) -> bool:
-        """Index the entry at `row`, also by distance if requested; False if its buckets are full.
+    def add(self, row: int) -> bool:
+        """Index the entry at `row`, one of a crowd not by distance; False if its buckets are full.
 
         In that case, and after a `MemoryError`, no index has the entry.
         """
-        exact = self._entries.tags[row] & EXACT_BIT
+        tag = self._entries.tags[row]
+        exact = tag & EXACT_BIT
         in_tables = False
         try:
-            is_listed = exact or (by_distance and self.limit >= 0)
+            is_listed = exact or (self.limit >= 0 and not tag & CROWD_BIT)
             is_mapped = is_listed and self._by_fingerprint.add(row)
             if is_mapped and self._near is not None and not exact:
                 in_tables = self._near.add(self._entries.masked[row])
@@ -277,8 +280,9 @@ class Candidates:
         """
         entries = self._entries
         self._by_page_id.add_many(rows)
-        is_exact = np.frombuffer(entries.tags, np.uint64)[rows] & EXACT_BIT > 0
-        mapped = self._by_fingerprint.add_many(rows if self.limit >= 0 else rows[is_exact])
+        tags = np.frombuffer(entries.tags, np.uint64)[rows]
+        is_listed = (tags & EXACT_BIT > 0) | ((tags & CROWD_BIT == 0) & (self.limit >= 0))
+        mapped = self._by_fingerprint.add_many(rows[is_listed])
         if self._near is not None:
             near = mapped[np.frombuffer(entries.tags, np.uint64)[mapped] & EXACT_BIT == 0]
             stored = self._near.add_many(np.frombuffer(entries.masked, np.uint64)[near])

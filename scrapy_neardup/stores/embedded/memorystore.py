@@ -27,7 +27,7 @@ from scrapy_neardup.judge.comparison import deciding
 from scrapy_neardup.stores import base
 from scrapy_neardup.stores.base import MAX_COMPARED, Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.finding import Arrival, Candidates, Entries
-from scrapy_neardup.stores.entryformat import Chunk, partition
+from scrapy_neardup.stores.entryformat import CROWD_BIT, Chunk, partition
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Match, Page, Reason, Verdict
 
@@ -178,7 +178,7 @@ class EmbeddedIndex:
         """
         tag, mask = partition(page.scope, page.exact, self._key)
         features = tuple([feature ^ mask for feature in page.features])
-        arrived = Arrival(page, tag, page.fingerprint ^ mask, features)
+        arrived = Arrival(page, tag & ~CROWD_BIT, page.fingerprint ^ mask, features)
         self._sweep()
         entries, own = self._entries, self._candidates.own(arrived)
         if own >= 0 and self._has_lapsed(own):
@@ -202,7 +202,8 @@ class EmbeddedIndex:
         # One of a crowd that the page doesn't repeat. It wouldn't be among the nearest of any page
         # like it, and without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and found[MAX_COMPARED][0] <= self._candidates.limit
-        row = self._insert(arrived, by_distance=not crowded)
+        crowd_bit = CROWD_BIT * (crowded and not page.exact)
+        row = self._insert(arrived._replace(tag=arrived.tag | crowd_bit))
         if row < 0:
             self._overflowed += 1
             return IndexOutcome(Reason.OVERFLOW)
@@ -235,12 +236,12 @@ class EmbeddedIndex:
         self._dropped = sum(self._entries.duplicates)
         self._overflowed = self._candidates.add_many(rows)
 
-    def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
+    def _insert(self, arrived: Arrival) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""
         row = self._entries.fill(arrived)
         is_added = False
         try:
-            is_added = self._candidates.add(row, by_distance=by_distance)
+            is_added = self._candidates.add(row)
         finally:
             if not is_added:
                 self._entries.release(row)

@@ -189,7 +189,7 @@ def _start(place: int) -> int:
     return (place ^ place >> 32) & 0xFFFF_FFFF
 
 
-FORMAT_VERSION: Final = 6
+FORMAT_VERSION: Final = 7
 ROW_BITS: Final = 32
 """Number of bits of a row number in a place; the namespace's number is above them."""
 
