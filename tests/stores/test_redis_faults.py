@@ -44,6 +44,20 @@ async def test_a_server_that_stands_still(server):
         assert await healed(lambda: decision(store, 5)) in {Decision.NEW, Decision.DUPLICATE}
 
 
+@pytest.mark.parametrize("reply", [5, None, b"", b"OK", [b"n"], b"\0\0\0\0\0\0\0\0"])
+async def test_a_reply_of_another_kind(reply, monkeypatch):
+    """As after the reply to another command."""
+
+    async def odd(*_: object) -> object:
+        return reply
+
+    async with open_store(shared_server().uri) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(store._calls.client, "execute_command", odd)
+            with pytest.raises(StoreUnavailableError, match="doesn't answer as it should"):
+                await asyncio.wait_for(decision(store, 1), 20)
+
+
 async def test_a_replica_takes_no_pages(server):
     """The store connects again: its name may lead to another server by now."""
     admin = server.client()

@@ -202,24 +202,33 @@ class Calls:
 
     async def _answer(self, commands: Sequence[Sequence[Call]], server: str) -> None:
         """Make a request; hand the replies, or the error, to the waiting calls."""
-        replies: Sequence[Any] = [self._was_closed()] * len(commands)
+        every = [*chain.from_iterable(commands)]
+        ended: Iterable[tuple[Call, Any]] = [(call, self._was_closed()) for call in every]
         try:
             words = [
                 tuple(chain(calls[0].command, *(call.item for call in calls)))
                 for calls in commands
             ]
             replies = await self._replies(words, server)
+            ended = [
+                each
+                for calls, reply in zip(commands, replies, strict=True)
+                for each in zip(calls, _separated(reply, calls), strict=True)
+            ]
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
-            replies = [error] * len(commands)
+            ended = [(call, error) for call in every]
         finally:
-            for calls, reply in zip(commands, replies, strict=True):
-                is_shared = calls[0].item and not isinstance(reply, BaseException)
-                each = separate(reply) if is_shared else [reply] * len(calls)
-                for call, its in zip(calls, each, strict=True):
-                    call.end(its, self.uri)
+            for call, reply in ended:
+                call.end(reply, self.uri)
 
     def _was_closed(self) -> StoreUnavailableError:
         return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self.uri)} was closed")
+
+
+def _separated(reply: Any, calls: Sequence[Call]) -> Sequence[Any]:
+    """Return the reply to each of the calls that shared a command."""
+    is_shared = calls[0].item and not isinstance(reply, BaseException)
+    return separate(reply) if is_shared else [reply] * len(calls)
 
 
 def together(calls: Iterable[Call], most: int) -> list[list[Call]]:

@@ -188,11 +188,16 @@ def cut(joined: bytes, size: int) -> list[bytes]:
 
 
 def separate(joined: bytes, ids: int = 0) -> list[bytes]:
-    """Return the parts of a reply, each after its length; or records, after further bytes."""
+    """Return the parts of a reply, each after its length; or records, after further bytes.
+
+    ValueError if it isn't whole.
+    """
     found, at = [], 0
     while at < len(joined):
         start, at = at + _SIZE, at + _SIZE + ids + int.from_bytes(joined[at : at + _SIZE])
         found.append(joined[start:at])
+    if at != len(joined):
+        raise ValueError(f"a reply of {len(joined)} bytes instead of {at}")
     return found
 
 
