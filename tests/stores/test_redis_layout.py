@@ -196,6 +196,34 @@ async def test_what_left_or_lapsed_or_expired_leaves_nothing(monkeypatch, place)
     assert set(kinds(server)) <= LEFT
 
 
+@on("redis")
+@pytest.mark.parametrize("is_forgotten", [False, True])
+async def test_a_page_that_changes_twice_at_once_leaves_nothing_of_its_first_content(
+    place, is_forgotten
+):
+    contents = [replace(in_turn(number), id=1) for number in range(3)]
+    async with (
+        open_store(place.uri, matching=CONFIRMED) as store,
+        open_store(place.uri, matching=CONFIRMED) as other,
+    ):
+        await keep(store, contents[0])
+        call = store.call
+
+        async def late(verb: str, *arguments: object) -> bytes:
+            if verb == "withdraw":
+                store.call = call
+                assert await add(other, contents[2]) == [Decision.NEW]
+                if is_forgotten:
+                    await other.forget(1)
+            return await call(verb, *arguments)
+
+        store.call = late
+        assert await add(store, contents[1]) == [Decision.NEW]
+        assert store.call is call
+        assert check_structure(shared_server()) == (not is_forgotten)
+        assert bool({"t", "f"} & set(kinds(shared_server()))) is not is_forgotten
+
+
 @on_both
 async def test_a_retention_that_came_later_begins_when_a_page_is_met(place):
     async with open_store(place.uri) as store:

@@ -86,6 +86,14 @@ class PageRecord(NamedTuple):
         return layout.places(int.from_bytes(self.key), limit) + layout.fields(features)
 
 
+def replaced(old: bytes, new: bytes, layout: Layout) -> bytes:
+    """Return the places that list an old record and not the new one."""
+    theirs, ours = (
+        cut(PageRecord.read(each, layout).listed(layout), PLACE) for each in (old, new)
+    )
+    return b"".join([each for each in theirs if each not in ours])
+
+
 class Met(NamedTuple):
     """An entry that a page may repeat: the name of its content, the candidate, and its URL."""
 
@@ -163,12 +171,6 @@ class Arriving:
             return None
         candidate = Candidate(int.from_bytes(page_id), distance, theirs.evidence)
         return Met(page_id + stored[:STAMP], candidate, theirs.url)
-
-    def replaced(self, old: bytes) -> bytes:
-        """Return the places of the page's old content alone."""
-        ours = cut(self.places + self.features, PLACE)
-        theirs = cut(PageRecord.read(old, self._layout).listed(self._layout), PLACE)
-        return b"".join([each for each in theirs if each not in ours])
 
     @property
     def is_crowded(self) -> bool:

@@ -21,7 +21,15 @@ from scrapy_neardup.stores.redis import namespace
 from scrapy_neardup.stores.redis.calls import Calls
 from scrapy_neardup.stores.redis.connection import connect
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.stores.redis.pages import ADDED, STAMP, Arriving, PageRecord, Repeats, entries
+from scrapy_neardup.stores.redis.pages import (
+    ADDED,
+    STAMP,
+    Arriving,
+    PageRecord,
+    Repeats,
+    entries,
+    replaced,
+)
 from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 _log = logging.getLogger(__name__)
@@ -150,8 +158,7 @@ class RedisStore(namespace.Namespace):
             if reply[:1] == b"n":
                 self._held[page.id] = mine
                 if old := reply[1:]:
-                    name = arriving.page_id, mine[1][:STAMP]
-                    await self.call("withdraw", home, *name, "r", arriving.replaced(old))
+                    await self._clear(*mine, arriving.page_id, old)
                 return Verdict.on(page, Reason.CHANGED if arriving.own else Reason.UNMATCHED)
             count, found = int.from_bytes(reply[1:5]), entries(reply[5:])
             repeats = arriving.first_repeated(
@@ -226,6 +233,13 @@ class RedisStore(namespace.Namespace):
             if mine:
                 self._unsure[page_id] = entry
             raise
+
+    async def _clear(self, home: str, stored: bytes, page_id: bytes, old: bytes) -> None:
+        """Remove an entry from the lists of the content that it has replaced."""
+        while stored:  # by then others may have replaced it once more
+            places = replaced(old, stored, self.layout)
+            words = page_id, stored[:STAMP], "r", places
+            stored = await self.call("withdraw", home, *words)
 
     def _was_withdrawn(self, home: str, page_id: bytes, stored: bytes) -> bool:
         """Whether this crawler has withdrawn an entry, which an older snapshot brought back.

@@ -3,9 +3,10 @@
 --
 -- ARGV: the constants of their home (JSON), times in milliseconds; then for each entry its page id 8;
 --   stamp 4; when to remove it: 'p' if it is pending, 'o' if it is over (lapsed, or not met for the
---   retention), 'a' always; 'r' removes only the places of the content that it has replaced; then
---   where it is listed: bucket 5 and end 3 each.
--- Reply: for each entry the length 4 and '' if it stays, otherwise the number of pages dropped for it, 4
+--   retention), 'a' always; 'r' removes only the places of a content that was replaced, unless the entry was
+--   replaced once more; then where it is listed: bucket 5 and end 3 each.
+-- Reply: for each entry the length 4 and '' if it stays, otherwise the number of pages dropped for it, 4; for 'r' ''
+--   or the record of the entry that has the page's id now
 local call, sub, pack, C, replies = redis.call, string.sub, struct.pack, cjson.decode(ARGV[1]), {}
 if call('HGET', C.prefix .. 'schema', 'digest') ~= C.digest then return redis.error_reply('NEARDUPLOST') end
 local P, time = C.prefix, call('TIME')
@@ -45,7 +46,10 @@ for n = 2, #ARGV, 4 do
   if its == '' then -- the server has evicted it
     call('ZREM', P .. 'pending', id)
     call('ZREM', P .. 'seen', id)
-  elseif its == stamp and (why == 'r' or goes(id, why)) then
+  end
+  if why == 'r' and its ~= '' and its ~= stamp then
+    reply = call('GET', P .. 'p:' .. id)
+  elseif why == 'r' or its == stamp and goes(id, why) then
     for at = 1, #places, 8 do leave(P .. sub(places, at, at + 4), sub(places, at + 5, at + 7) .. id) end
     reply = why == 'r' and '' or withdraw(id)
   end
