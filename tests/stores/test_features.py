@@ -94,6 +94,16 @@ async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(store):
     assert await counts(store) == (0, 0, 0)
 
 
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
+async def test_the_nearest_of_a_crowd_is_found_by_its_features(store):
+    """Although more others than are compared are near, and found by distance."""
+    for number in range(MAX_COMPARED + 6):
+        features, text = (number + 1, 1000, 2000), own_evidence(number, CONFIRMED)
+        one = page(number, int(number < MAX_COMPARED + 5), features=features, evidence=text)
+        assert await outcome(store, one) == (Decision.NEW, None)
+    assert await outcome(store, replace(one, id=1000)) == (Decision.DUPLICATE, one.id)
+
+
 async def test_a_crowd_is_one_when_the_store_is_opened_again(place):
     """Only the page itself finds it by distance, also if it would be among the nearest."""
     if not place.survives:

@@ -139,6 +139,7 @@ class Namespace(base.Store):
                 "lease": int(LEASE * 1000),
                 "retention": int(self._options.retention * 1000),
                 "shared": self.layout.matching.shared_features,
+                "compared": base.MAX_COMPARED,
                 "under": base.MAX_UNDER_FEATURE,
                 "cap": self.layout.cap,
                 "unseen": self.layout.unseen,

@@ -28,13 +28,13 @@ end
 
 local function judge(record, page)
   local limit, listed, id, tables, features, names = struct.unpack('>bBc8I2c0I2c0', page)
-  local vain, refused, met, asked, farthest, last = sub(page, names, names + 7), {}, {}, {}, 0, nil
+  local vain, refused, met, asked, farthest, near, last = sub(page, names, names + 7), {}, {}, {}, 0, 0, nil
   local keys, shared, adds, places, full = { PAGE .. id }, {}, {}, {}, false
   local function meet(other, by_key, known) -- Returns nothing if the server has evicted it.
     local away, its = 0, met[other] or known or call('GET', PAGE .. other)
     for n = 5, its and by_key and 12 or 0 do away = away + ONES[xor(byte(record, n), byte(its, n))] end
     if its and not met[other] and (away == 0 or away <= limit) then
-      met[other] = its
+      met[other], near = its, near + 1
       if alive(other) and not refused[other .. sub(its, 1, 4)] then
         asked[#asked + 1], asked[#asked + 2] = pack('>I4', #its) .. other, its
         last, farthest = other, math.max(farthest, away)
@@ -54,7 +54,7 @@ local function judge(record, page)
   local own, looked = lists[1], #keys
   if own == record then return 'n' end -- This call was repeated, as its reply was lost.
   if own and meet(id, false, own) and last then return ask() end
-  for n = 2, looked do
+  for n = 2, looked do -- If many are near, so may be some of a crowd, which no table lists but features do.
     local list, a, b, c = lists[n] or '', byte(tables, 8 * n - 10, 8 * n - 8)
     for at = 1, #list, 11 do
       local x, y, z = byte(list, at, at + 2)
@@ -64,7 +64,7 @@ local function judge(record, page)
         if other and (other == id or not meet(other, true)) then places[n] = at - 1 end -- its own, or evicted
       end
     end
-    if last and (farthest < (n - 1) * C.unseen or n == looked) then return ask() end
+    if last and near <= C.compared and (farthest < (n - 1) * C.unseen or n == looked) then return ask() end
     if n <= listed + 1 then full, adds[n] = full or #list >= 11 * C.cap, sub(tables, 8 * n - 10, 8 * n - 8) .. id end
   end
   for at = 1, #features, 8 do keys[#keys + 1] = C.prefix .. sub(features, at, at + 4) end
