@@ -28,11 +28,11 @@ async def test_members_read_what_all_have_posted(store):
 
 
 @on_store()
-async def test_a_board_has_bounds(store):
-    for number in range(200):
-        values = await store.exchange("x", str(number), str(number).encode())
-        assert str(number).encode() in values
-        assert len(values) <= 64
+async def test_a_board_has_bounds_and_those_that_posted_last_stay(store):
+    notices = [bytes([number]) * 100 for number in range(200)]
+    for number, notice in enumerate(notices):
+        values = await store.exchange("x", str(number), notice)
+        assert sorted(values) == notices[max(0, number + 1 - MAX_MEMBERS) : number + 1]
 
 
 def test_members_that_changed_their_value_last_stay():

@@ -16,7 +16,7 @@ from scrapy_neardup.judge.parameters import Matching
 from scrapy_neardup.tables import cuts
 from scrapy_neardup.tables.design import Permutation, Table, TableDesign, masks_within
 
-FORMAT = 9
+FORMAT = 10
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000

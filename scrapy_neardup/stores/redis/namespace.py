@@ -47,6 +47,9 @@ broad crawl meets more sites a day, and the knowledge might take more memory tha
 _DAY = 86_400
 """Seconds."""
 
+POSTED = 8
+"""Bytes before a notice that say when it was posted (ms), because a hash has no order."""
+
 
 class Namespace(base.Store):
     """A store's view of its namespace; `layout` is the design if the namespace is new.
@@ -157,25 +160,28 @@ class Namespace(base.Store):
         return counts(await asyncio.gather(*commands))
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and read those of all members; see `Store.exchange`. Three round trips."""
+        """Post a value and read those of all members; see `Store.exchange`. Two round trips."""
         make, quoted = self._calls.make, quote(topic, safe="", errors="surrogatepass")
         name = self._named(f"notices:{quoted}")
         board = self._named("notices")  # when each topic was posted to
-        if value is not None:
-            mine = member.encode("utf-8", "surrogatepass")
-            _, _, oldest, members = await asyncio.gather(
-                make(("HSET", name, mine, value)),
-                make(("ZADD", board, time.time(), name)),
-                make(("ZRANGE", board, 0, -MAX_TOPICS - 1)),
-                make(("HKEYS", name)),
-            )
-            ends: list[Words] = [("EXPIRE", name, _DAY)]
-            for other in oldest:
-                ends += [("UNLINK", other), ("ZREM", board, other)]
-            if gone := [each for each in members if each != mine][: 1 - base.MAX_MEMBERS]:
-                ends.append(("HDEL", name, *gone))
-            await asyncio.gather(*map(make, ends))
-        return list(await make(("HVALS", name)))
+        if value is None:
+            posted = await make(("HGETALL", name))
+            return [each[POSTED:] for each in posted.values()]
+        mine, now = member.encode("utf-8", "surrogatepass"), time.time()
+        _, _, oldest, posted = await asyncio.gather(
+            make(("HSET", name, mine, int(1000 * now).to_bytes(POSTED) + value)),
+            make(("ZADD", board, now, name)),
+            make(("ZRANGE", board, 0, -MAX_TOPICS - 1)),
+            make(("HGETALL", name)),
+        )
+        others = sorted((each, other) for other, each in posted.items() if other != mine)
+        ends: list[Words] = [("EXPIRE", name, _DAY)]
+        for other in oldest:
+            ends += [("UNLINK", other), ("ZREM", board, other)]
+        if gone := [other for _, other in others[: 1 - base.MAX_MEMBERS]]:
+            ends.append(("HDEL", name, *gone))
+        await asyncio.gather(*map(make, ends))
+        return [value, *(each[POSTED:] for each, _ in others[1 - base.MAX_MEMBERS :])]
 
     def _named(self, name: str) -> str:
         """Return a key of the namespace that belongs to no home."""

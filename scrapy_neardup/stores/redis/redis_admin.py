@@ -20,7 +20,7 @@ from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.entryformat import FIELDS
 from scrapy_neardup.stores.redis.connection import connect, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import homes, key_of, prefix
-from scrapy_neardup.stores.redis.namespace import DIGEST, counting, counts
+from scrapy_neardup.stores.redis.namespace import DIGEST, POSTED, counting, counts
 
 _BATCH = 500
 """Keys in one pipeline."""
@@ -82,7 +82,7 @@ class RedisAdmin:
         for name in await self._client.zrange(self._named(namespace, "notices"), 0, -1):
             topic = name.rstrip(b"}").rpartition(b":")[2].decode()
             values = await self._client.hvals(name)
-            found += [(unquote(topic, errors="surrogatepass"), value) for value in values]
+            found += [(unquote(topic, errors="surrogatepass"), value[POSTED:]) for value in values]
         return found
 
     async def clear(self, namespace: str) -> None:
