@@ -119,6 +119,20 @@ async def test_a_page_is_ended_whose_adding_seemed_to_have_failed(place, verb, l
 
 
 @on_all
+async def test_what_is_final_stays_if_it_is_to_be_withdrawn(place):
+    """Its confirmation was executed, and only the reply lost."""
+    async with open_store(place.uri) as store:
+        assert await decision(store, 1) is Decision.NEW
+        with failing(store, "lease", afterwards=True):
+            await store.confirm(1)
+        assert await store.forget(1) == 0
+        for number in (4, 7):  # the first one doesn't make it leave its lists, either
+            assert await decision(store, number) is Decision.DUPLICATE
+            await until(lambda: not store._background._jobs)
+        assert await counts(store) == (1, 0, 2)
+
+
+@on_all
 async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
     async with open_store(place.uri) as store:
         assert await decision(store, 1) is Decision.NEW

@@ -222,17 +222,19 @@ class RedisStore(namespace.Namespace):
         The crawler remembers which of its entries it withdrew, because a server may bring them
         back from an older snapshot. One that can't be withdrawn may be forgotten later.
         """
-        entry = home, stored
+        entry, name = (home, stored), page_id.to_bytes(8) + stored[:STAMP]
         mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
         for each in mine:
             del each[page_id]
-            self._withdrawn[page_id.to_bytes(8) + stored[:STAMP]] = None
         try:
-            return await self._remove(home, page_id.to_bytes(8), stored, why)
+            reply = await self._remove(home, page_id.to_bytes(8), stored, why)
         except BaseException:
             if mine:
-                self._unsure[page_id] = entry
+                self._unsure[page_id], self._withdrawn[name] = entry, None
             raise
+        if mine and reply:  # otherwise it stays: it is final
+            self._withdrawn[name] = None
+        return int.from_bytes(reply)
 
     async def _clear(self, home: str, stored: bytes, page_id: bytes, old: bytes) -> None:
         """Remove an entry from the lists of the content that it has replaced."""
@@ -251,11 +253,10 @@ class RedisStore(namespace.Namespace):
         self._background.soon(self._remove(home, page_id, stored, "p"))
         return True
 
-    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
-        """Remove an entry, if `why` holds; return the pages dropped for it (``withdraw.lua``)."""
+    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> bytes:
+        """Remove an entry, if `why` holds; return the reply of ``withdraw.lua``."""
         lists = PageRecord.read(stored, self.layout).listed(self.layout)
-        reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, lists)
-        return int.from_bytes(reply)
+        return await self.call("withdraw", home, page_id, stored[:STAMP], why, lists)
 
     async def _sweep(self) -> None:
         """Withdraw some entries that are over: lapsed, or not met for the retention."""

@@ -225,11 +225,11 @@ class RedisClusterStore(RedisStore):
             return GONE
         return reply
 
-    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> int:
+    async def _remove(self, home: str, page_id: bytes, stored: bytes, why: str) -> bytes:
         reply = await self.call("withdraw", home, page_id, stored[:STAMP], why, b"")
         if reply:
             await self._leave_all(page_id, stored)
-        return int.from_bytes(reply)
+        return reply
 
 
 class PartitionedStore(RedisStore):
