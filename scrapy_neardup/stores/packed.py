@@ -13,10 +13,12 @@ or domain, a row has the host or domain of its URL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final, cast
 
 from scrapy_neardup import errors
@@ -88,26 +90,36 @@ class PackedPages:
     def _find(self, page: Page, own: list[int]) -> list[tuple[int, int, int]]:
         """Return distance, page id and row of other pages that the page may repeat, ascending."""
         index, matching = self._index, self.matching
-        rows: dict[int, int] = {}
-        limit = self._limit(page)
-        if limit == 0:
-            rows = dict.fromkeys(index.rows_of(page.fingerprint)[: base.MAX_EQUAL], 0)
-        elif limit > 0:
-            for distance, _, equal in index.near(page.fingerprint, limit):
-                rows |= dict.fromkeys(equal[: base.MAX_EQUAL], distance)
+        found = {each[2]: each for each in islice(self._near(page, own), MAX_COMPARED)}
         if page.features and index.records is not None:
             shared: dict[int, int] = {}
             for column, feature in zip(index.records.postings, page.features, strict=False):
                 for row in column.rows(feature, base.MAX_UNDER_FEATURE):
                     shared[row] = shared.get(row, 0) + 1
             for row, count in shared.items():
-                if count >= matching.shared_features and row not in rows:
-                    rows[row] = self._distance(row, page)
-        return sorted(
-            (distance, index.rows.page_id(row), row)
-            for row, distance in rows.items()
-            if row not in own and self._is_of_scope(row, page)
-        )
+                if count >= matching.shared_features and self._is_another(row, page, own):
+                    found[row] = self._distance(row, page), index.rows.page_id(row), row
+        return sorted(found.values())
+
+    def _near(self, page: Page, own: list[int]) -> Iterator[tuple[int, int, int]]:
+        """Yield distance, page id and row of other pages found by distance, ascending.
+
+        Of a crowd it reads few page ids: those of a fingerprint ascend.
+        """
+        limit, ids = self._limit(page), self._index.rows
+        near: list[tuple[int, int, range]] = []
+        if limit == 0:
+            near = [(0, page.fingerprint, self._index.rows_of(page.fingerprint))]
+        elif limit > 0:
+            near = self._index.near(page.fingerprint, limit)
+        for distance, alike in groupby(near, itemgetter(0)):
+            rows = (equal[: base.MAX_EQUAL] for _, _, equal in alike)
+            for row in merge(*rows, key=ids.page_id):
+                if self._is_another(row, page, own):
+                    yield distance, ids.page_id(row), row
+
+    def _is_another(self, row: int, page: Page, own: list[int]) -> bool:
+        return row not in own and self._is_of_scope(row, page)
 
     def _limit(self, page: Page) -> int:
         return base.limit_of(self.matching, self._max_distance, exact=page.exact)

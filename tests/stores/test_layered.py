@@ -11,10 +11,11 @@ from matching_pages import BY_FEATURES, CONFIRMED, NEAR_CONFIRMED, ZEROS, Site, 
 from store_registry import EVERYTHING, counts, outcome, page
 
 from scrapy_neardup.stores import Matching, Store, open_store
+from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, LayeredStore, PackedPages
-from scrapy_neardup.tables.packed.rows import Unpacked
-from scrapy_neardup.verdict import Decision, Page, Reason
+from scrapy_neardup.tables.packed.rows import Rows, Unpacked
+from scrapy_neardup.verdict import Candidate, Decided, Decision, Page, Reason
 
 SCHEMA = {"hash": "blake2b-1", "shingle_size": 3}
 
@@ -156,3 +157,23 @@ def test_hundreds_of_pages_under_a_feature_and_a_fingerprint_are_bounded():
     # A page's own entry is found among any number of others.
     itself = replace(crowd[-1], fingerprint=EVERYTHING)
     assert base.check(itself, decide_for(itself)).decision is Decision.SEEN
+
+
+def test_few_pages_of_a_crowd_are_read(monkeypatch):
+    """The page ids of a fingerprint ascend, so most of them needn't be known."""
+    crowd = [page(n, 1 << n % 40, features=(n, n, n), **like(ZEROS)) for n in range(1, 4000)]
+    base, asked, read, page_id = base_of(crowd, CONFIRMED), [], [], Rows.page_id
+
+    def reading(rows: Rows, row: int) -> int:
+        read.append(row)
+        return page_id(rows, row)
+
+    def refuse(candidate: Candidate) -> Decided:
+        asked.append(candidate.page_id)
+        return Decided(is_same=False, rule="nothing")
+
+    monkeypatch.setattr(Rows, "page_id", reading)
+    arrived = page(10_000, 0, features=(0, 0, 0), **like("3" * 16))
+    assert base.check(arrived, refuse) is None
+    assert asked == [*range(1, MAX_COMPARED + 1)]
+    assert len(read) < 4 * MAX_COMPARED
