@@ -139,7 +139,10 @@ class Store(Protocol):
         """Open the store; a `StoreError` says why it can't be opened, and what to do."""
 
     async def close(self) -> None:
-        """Write confirmed entries and release all resources; pending entries are withdrawn."""
+        """Write confirmed entries and release all resources; pending entries are withdrawn.
+
+        A closed store may be opened again, and closed again.
+        """
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for an entry that `page` repeats, and add the page as pending if there is none.

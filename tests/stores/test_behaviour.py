@@ -302,6 +302,17 @@ async def test_any_text_in_scope_and_url(store):
             assert verdict.match.url == f"https://{scope}/"
 
 
+async def test_a_store_that_was_closed_can_be_opened_again(place):
+    store = open_store(place.uri)
+    again = (Decision.DUPLICATE, 1) if place.survives else (Decision.NEW, None)
+    for number, expected in ((1, (Decision.NEW, None)), (2, again)):
+        await store.open()
+        assert await outcome(store, page(number, SOMETHING)) == expected
+        await store.confirm(number)
+        await store.close()
+        await store.close()
+
+
 async def test_namespaces_never_meet(place):
     for name in NAMESPACES:
         async with open_store(place.uri, namespace=name) as store:

@@ -108,6 +108,11 @@ class Calls:
         self._requests: dict[str, dict[asyncio.Task[None], float]] = defaultdict(dict)
         self._closed = False
 
+    async def open(self) -> None:
+        """Take calls, also after `close`; for errors see `begin`."""
+        self._closed = False
+        await self.begin()
+
     async def begin(self) -> None:
         """Connect; for errors see `require_usable`."""
         require_usable(await self.make(("INFO",)), self.uri)

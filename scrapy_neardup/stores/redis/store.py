@@ -122,8 +122,9 @@ class RedisStore(namespace.Namespace):
 
     async def open(self) -> None:
         """Connect, and agree on the parameters with the crawlers that use the namespace."""
+        self._background = Background()
         try:
-            await self._calls.begin()
+            await self._calls.open()
             await self.agree()
         except StoreError:
             await self._calls.close()
