@@ -227,14 +227,15 @@ class RedisStore(namespace.Namespace):
         mine = [each for each in (self._held, self._unsure) if each.get(page_id) == entry]
         for each in mine:
             del each[page_id]
+            self._withdrawn[name] = None
         try:
             reply = await self._remove(home, page_id.to_bytes(8), stored, why)
         except BaseException:
             if mine:
-                self._unsure[page_id], self._withdrawn[name] = entry, None
+                self._unsure[page_id] = entry
             raise
-        if mine and reply:  # otherwise it stays: it is final
-            self._withdrawn[name] = None
+        if not reply:  # it is final, and stays
+            self._withdrawn.pop(name, None)
         return int.from_bytes(reply)
 
     async def _clear(self, home: str, stored: bytes, page_id: bytes, old: bytes) -> None:
