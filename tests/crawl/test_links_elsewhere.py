@@ -47,3 +47,17 @@ def test_a_spider_that_allows_all_hosts_gets_links_to_any(walk, site):
     sites = {f"/to/{n}": (f"to {n}",) for n in range(len(HOSTS))}
     walk(leaving | sites, *leaving, spider=Follow, allowed_domains=[])
     assert {*sites} <= {*site.requests}
+
+
+def test_at_the_end_one_link_among_known_ones_shows_that_a_parameter_has_an_effect(walk):
+    """Parts of a course have one text and one menu; the later ones lead to pages of their own."""
+    menu = [f"/menu/{each}" for each in range(6)]
+    parts = [f"/part?w={each}" for each in range(120)]
+    tree = {"/1/": ("start", *menu, *parts)} | {each: (each,) for each in menu}
+    tree |= dict.fromkeys(parts[:50], ("part", *menu))
+    own = {part: f"/only/{number}" for number, part in enumerate(parts[50:])}
+    for part, path in own.items():
+        tree |= {part: ("part", *menu, path), path: (path,)}
+    outcome = walk(tree, "/1/", NEARDUP_URLS="skip")
+    assert outcome.counted()["urls/skipped"]
+    assert {*own.values()} <= {*outcome.notes}

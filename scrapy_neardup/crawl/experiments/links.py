@@ -95,6 +95,8 @@ class Links(Withholding[tuple[Key, str]]):
         self._left: BoundedDict[tuple[Key, str, str], int] = BoundedDict(_MAX_KINDS)
         """A folder, a callback and the pattern of links on dropped pages -> number of such pages
         in a row for which the callback has yielded no new request."""
+        self._is_ending = False
+        """Whether nothing was left to do once: then new pages are found nowhere else."""
         self._unanswered = 0
         """Number of `idle` steps in a row none of whose requests has brought a page."""
 
@@ -276,7 +278,7 @@ class Links(Withholding[tuple[Key, str]]):
         self._reporter.count("links/released", released)
         self._tell(page, sample, "a new page", followed)
         if self._urls is not None and not is_variant:
-            self._urls.leads_on(page, sample, alone=not leads)
+            self._urls.leads_on(page, sample, alone=not (leads or self._is_ending))
 
     def _make_those(self, page: str, key: Key | None = None) -> int:
         """Make the requests found on a page, or those for pages of a folder; count them."""
@@ -309,6 +311,7 @@ class Links(Withholding[tuple[Key, str]]):
         counts twice. If no page answers (forbidden by robots.txt, not found), twice as many are
         made each time: a step costs O(links), and thousands of links would take as many steps.
         """
+        self._is_ending = True
         by_claim: defaultdict[Key, list[str]] = defaultdict(list)
         later: defaultdict[Key, list[str]] = defaultdict(list)
         hosts: Counter[Key] = Counter()
@@ -336,10 +339,9 @@ class Links(Withholding[tuple[Key, str]]):
             if not urls:
                 asked += self._withheld.make(spread(later[key], ceil(half / SAMPLE)))
         self._unanswered = self._unanswered + 1 if made + asked else 0
-        if made:
-            self._reporter.count("links/checked", made)
-        if asked:
-            self._reporter.count("links/requested-again", asked)
+        for stat, times in (("links/checked", made), ("links/requested-again", asked)):
+            if times:
+                self._reporter.count(stat, times)
         return made + asked > 0
 
     def _lacking(self, key: Key, share: float) -> int:
