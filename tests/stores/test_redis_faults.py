@@ -51,6 +51,7 @@ async def test_a_reply_of_another_kind(reply, monkeypatch):
     async def odd(*_: object) -> object:
         return reply
 
+    shared_server().client().flushall()
     async with open_store(shared_server().uri) as store:
         with monkeypatch.context() as patched:
             patched.setattr(store._calls.client, "execute_command", odd)
