@@ -133,6 +133,23 @@ async def test_what_is_final_stays_if_it_is_to_be_withdrawn(place):
 
 
 @on_all
+async def test_no_page_repeats_an_entry_that_is_being_withdrawn(place):
+    async with open_store(place.uri) as store:
+        assert await decision(store, 1) is Decision.NEW
+        call = store.call
+
+        async def late(verb: str, *arguments: object) -> bytes:
+            if verb == "withdraw" and store.call is late:
+                store.call = call
+                assert await decision(store, 4) is Decision.NEW
+            return await call(verb, *arguments)
+
+        store.call = late
+        assert await store.forget(1) == 0
+        assert await counts(store) == (1, 1, 0)
+
+
+@on_all
 async def test_a_page_that_could_not_be_withdrawn_is_withdrawn_later(place):
     async with open_store(place.uri) as store:
         assert await decision(store, 1) is Decision.NEW
