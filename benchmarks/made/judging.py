@@ -55,17 +55,17 @@ def verdicts(
                 page = scanning.analyse(each, analyser)
                 found.append(await scanning.judge(page, detector))
                 numbers[found[-1].page_id] = number
+                released = [*found[-1].released]
                 if (
                     again
                     and isinstance(page, AnalysedPage)
                     and (due.includes(page) or detector.asks_again(page))
                 ):
-                    await detector.learn_response(page, scanning.analyse(again[number], analyser))
-                for released in found[-1].released:  # its request is made again
-                    at = numbers[released]
-                    found[at] = await scanning.judge(
-                        scanning.analyse(records[at], analyser), detector
-                    )
+                    second = scanning.analyse(again[number], analyser)
+                    await detector.learn_response(page, second, released.extend)
+                for at in map(numbers.__getitem__, released):  # its request is made again
+                    page = scanning.analyse(records[at], analyser)
+                    found[at] = await scanning.judge(page, detector)
             return found
 
     return asyncio.run(judged())

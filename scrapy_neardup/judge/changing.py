@@ -98,11 +98,12 @@ class Questions:
         self._asks: BoundedDict[int, None] = BoundedDict(_MAX_ASKED)
         """Pages whose requests should be repeated."""
 
-    def add(self, question: Hashable, page_id: int) -> None:
-        """Note a page whose second response would answer a question."""
+    def add(self, question: Hashable, page_id: int) -> bool:
+        """Note a page whose second response would answer a question; return whether to ask."""
         self._pages[question] = pages = self._pages.get(question, 0) + 1
-        if pages in ASKED:
+        if is_asked := pages in ASKED:
             self._asks[page_id] = None
+        return is_asked
 
     def asks_again(self, page_id: int) -> bool:
         """Return, once, whether the request of a page should be repeated."""

@@ -142,7 +142,7 @@ class Detector:
         """
         found: tuple[int, ...] = ()
         for site in [] if self.store.is_private else [*self._sites]:
-            if site.records.own and not site.records.has_asked:
+            if not site.records.has_asked:
                 site.records.has_asked = True
                 await self._exchange(site, posts=False)
                 found += site.records.heard()

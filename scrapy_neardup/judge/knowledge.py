@@ -47,6 +47,8 @@ class Excluded(NamedTuple):
     """Whether canonical addresses of its site mean nothing."""
     tells: frozenset[int] = frozenset()
     """DOM paths that evidence of pages of its folder should have."""
+    editions: frozenset[int] = frozenset()
+    """DOM paths at which pages of its name differ from folder to folder."""
 
     def plus(self, other: Excluded) -> Excluded:
         """Return the union of two exclusions."""
@@ -59,6 +61,7 @@ class Excluded(NamedTuple):
             self.records | other.records,
             self.canonicals or other.canonicals,
             self.tells | other.tells,
+            self.editions | other.editions,
         )
 
 

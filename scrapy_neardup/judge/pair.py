@@ -193,8 +193,10 @@ class Pair:
         """Return whether the texts differ at the place by which records differ."""
         ours, theirs = self.ours, self.theirs
         places, others = self.of_ours.records, self.of_theirs.records
+        if ours.is_edition_of(theirs):
+            places, others = self.of_ours.editions, self.of_theirs.editions
         places = places | others if ours.host == theirs.host else places & others
-        if not places or ours.is_edition_of(theirs):
+        if not places:
             return False
         if MEDIA in places and not self.has_equal_media:
             return True

@@ -5,8 +5,8 @@ Examples are jobs, prices and quotes. Two conditions must hold for a DOM path. F
 have texts there that no other page has, and each has a word that the page dropped before it lacks.
 Second, two responses to one request, made twice for this if need be, have shown that the text
 there doesn't change by itself. From then on, pages that differ there are different pages, and
-those that were dropped before are requested again, except copies of the repeated page. Editions
-and mirrors, which differ only in a folder, aren't records.
+those that were dropped before are requested again, except copies of the repeated page. For pages
+whose addresses differ only in a folder the conditions are others (`judge.editions`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.judge.changing import Changing
+from scrapy_neardup.judge.editions import Editions
 from scrapy_neardup.judge.evidence import MAX_PATHS, Evidence, bits_of
 from scrapy_neardup.judge.knowledge import ENTRY_BYTES, MEDIA, NOTHING, Excluded, Folders, SiteRule
 
@@ -142,11 +143,13 @@ class Records(SiteRule[_Group]):
     def __init__(self, folders: Folders, changing: Changing) -> None:
         super().__init__(folders)
         self._changing = changing
+        self.editions = Editions(changing)
         self._open: BoundedDict[tuple[int, int], Evidence] = BoundedDict(_MAX_MEMBERS)
-        """Sections and DOM paths whose text may or may not change by itself -> the last page."""
+        """Sections and DOM paths whose text may or may not change by itself -> the page that is
+        requested again."""
         self._heard: tuple[int, ...] = ()
         """Dropped pages that are records, as another crawler has found."""
-        self.has_asked = False
+        self.has_asked = True
         """Whether no page was dropped since this crawler asked what other crawlers have found."""
 
     def is_shared(self, group: int) -> bool:  # noqa: ARG002
@@ -162,8 +165,11 @@ class Records(SiteRule[_Group]):
         they must be requested again.
         """
         ours = page.known
-        if ours.is_edition_of(theirs) or ours.host != theirs.host:
+        if ours.host != theirs.host:
             return ()
+        self.has_asked = False
+        if ours.is_edition_of(theirs):
+            return self.editions.learn_drop(page, theirs)
         section, is_apart = self._section_of(ours, theirs)
         apart = section if is_apart else 0
         if ours.has_name_in_other_folder(theirs):
@@ -171,18 +177,17 @@ class Records(SiteRule[_Group]):
         group_id = kept_id ^ apart
         group = self.used(group_id)
         group.folder = section
-        self.has_asked = False
         group.add(page, excluded, theirs)
         found, near = set[int](), cache(partial(self._near, ours.host, section))
         for path, rows in group.rows.items():
             is_large = _are_own({group_id: group}, path, 0)
             if is_large or (len(rows) >= _FEW and _are_own(near(), path)):
                 stays = self._changing.stays(ours, path)
+                asks, question = path in {MEDIA, *group.last}, (section, path)
                 if stays:
                     found.add(path)
-                elif stays is None and path in {MEDIA, *group.last}:
-                    self._open[section, path] = ours
-                    self._changing.questions.add((section, path), page.id)
+                elif stays is None and asks and self._changing.questions.add(question, page.id):
+                    self._open[question] = ours
         return self._release(ours.host, section, found)
 
     def settle(self) -> tuple[int, ...]:
@@ -190,7 +195,7 @@ class Records(SiteRule[_Group]):
 
         They were dropped, and must be requested again.
         """
-        released: tuple[int, ...] = ()
+        released = self.editions.settle()
         for (section, path), page in [*self._open.items()]:
             if (stays := self._changing.stays(page, path)) is not None:
                 del self._open[section, path]
@@ -213,7 +218,7 @@ class Records(SiteRule[_Group]):
 
         They must be requested again.
         """
-        heard, self._heard = self._heard, ()
+        heard, self._heard, self.editions.heard = self._heard + self.editions.heard, (), ()
         return heard
 
     def _release(self, host: int, section: int, found: set[int]) -> tuple[int, ...]:
@@ -230,11 +235,15 @@ class Records(SiteRule[_Group]):
         above = self.folders.chain(evidence.host, evidence.folder)[1:]
         folders = {evidence.folder, self.folders.section(evidence.host, evidence.folder), *above}
         each_known = [each.records for folder in folders for each in self.folders.of(folder)]
-        if not (known := frozenset[int]().union(*each_known)):
+        editions = self.editions.places(evidence.name)
+        if not (known := frozenset[int]().union(*each_known)) and not editions:
             return NOTHING
         # If the evidence is full, some of the page's DOM paths may be missing.
         found = known & {*evidence.paths, MEDIA} if len(evidence.paths) < MAX_PATHS else known
-        return Excluded(records=found, by=(self.name,) if found else (), tells=known - {MEDIA})
+        editions &= evidence.paths.keys()
+        by = (self.name,) if found or editions else ()
+        tells = (known | editions) - {MEDIA}
+        return Excluded(records=found, by=by, tells=tells, editions=frozenset(editions))
 
     def _near(self, host: int, section: int) -> dict[int, _Group]:
         """Return the groups whose pages are in a section, by today's knowledge.

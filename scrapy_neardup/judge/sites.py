@@ -74,7 +74,11 @@ class Site:
             Titles(self.folders),
             self.records,
         )
-        self._tables: tuple[PageGroups[Any], ...] = self.folders, *self.rules
+        self._tables: tuple[PageGroups[Any], ...] = (
+            self.folders,
+            self.records.editions,
+            *self.rules,
+        )
         self.nbytes = 0
         """Memory in bytes, rounded up, when it was measured last."""
         self.uses = self.due = 0

@@ -61,12 +61,12 @@ def test_copies_of_equal_text_must_be_found():
 
 
 def test_what_the_default_loses_is_named_by_a_crawl():
-    found = judged("country-prices", ["best"], 1)
+    found = judged("places-in-the-header", ["best"], 1)
     assert found["best"].named.startswith("a few words (")
     assert not found["best"].unnamed
-    checked(KINDS["country-prices"], found)
+    checked(KINDS["places-in-the-header"], found)
     with pytest.raises(AssertionError, match="a crawl doesn't name them"):
-        checked(KINDS["country-prices"], {"best": Found(unnamed=1)})
+        checked(KINDS["prices"], {"best": Found(unnamed=1)})
 
 
 def test_a_preset_may_have_titles():

@@ -1,13 +1,10 @@
 """At which place of its pages a site's records stand."""
 
-import asyncio
-
 import pytest
-from judging import analysed, prose, store_for
+from judging import analysed, kept, prose
 
 from scrapy_neardup.judge.analysis import Analyser
 from scrapy_neardup.judge.comparison import Refusal
-from scrapy_neardup.judge.detector import Detector
 from scrapy_neardup.judge.knowledge import MIN_PAGES, NOTHING
 from scrapy_neardup.judge.parameters import Parameters
 from scrapy_neardup.judge.records import _MAX_MEMBERS, SHOWN, _are_own, _Group
@@ -46,46 +43,6 @@ def test_a_group_counts_a_bounded_number_of_texts_at_a_place():
         group._count(7, own % (2 * _MAX_MEMBERS), {1000})
     assert len(group.rows[7]) == _MAX_MEMBERS + 1
     assert group.rows[7][0] == 2
-
-
-async def crawl(pages, again, learn, beside):
-    """Judge pages; ask for the second one twice; return verdicts by number, and those released."""
-    parameters, released = Parameters(learn=learn), []
-    async with store_for(parameters) as store:
-        said = []
-        detector = Detector(Analyser(parameters), store, on_learnt=lambda *each: said.append(each))
-        filling = [
-            (f"http://a.test/jobs/f{n}", f"<title>{n}</title>{prose(n, 60)}{beside}")
-            for n in range(9)
-        ]
-        read = analysed(detector.analyser, [*filling, *pages, again])
-        pages, second = read[len(filling) : -1], read[-1]
-        verdicts = {}
-
-        async def judge(page):
-            verdicts[page.id] = verdict = await detector.decide(page)
-            if not verdict.is_duplicate:
-                await store.confirm(page.id)
-            return verdict
-
-        for page in read[: len(filling)]:
-            await judge(page)
-        for number, page in enumerate(pages):
-            verdict = await judge(page)
-            if number == 1:
-                await detector.learn_response(page, second)
-            elif detector.asks_again(page):
-                await detector.learn_response(page, page)
-            released += verdict.released
-            for each in verdict.released:
-                await judge(read[each])
-        assert ("records" in [name for _, name, _ in said]) == bool(released)
-        return [verdicts[page.id] for page in pages], released
-
-
-def kept(pages, again, learn=("boilerplate", "changing", "titles", "records"), beside=""):
-    verdicts, released = asyncio.run(crawl(pages, again, learn, beside))
-    return [not verdict.is_duplicate for verdict in verdicts], released, verdicts
 
 
 @pytest.mark.parametrize("more", ["", labels()], ids=["", "among labels"])

@@ -246,5 +246,5 @@ def test_a_canonical_that_pages_under_different_titles_name_is_no_longer_believe
 
 def test_all_that_one_of_two_exclusions_leaves_out_is_left_out():
     some = frozenset({1})
-    full = Excluded(some, some, True, (None,), ("rule",), some, True, some)
+    full = Excluded(some, some, True, (None,), ("rule",), some, True, some, some)
     assert NOTHING.plus(full) == full.plus(NOTHING) == full
