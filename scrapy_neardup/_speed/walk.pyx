@@ -13,7 +13,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strcspn, strlen, strstr
+from libc.string cimport memcmp, memcpy, memset, strchr, strcmp, strcspn, strlen, strspn, strstr
 from lxml.includes.etreepublic cimport LXML_VERSION_STRING, _Element
 from lxml.includes.tree cimport xmlAttr, xmlNode
 
@@ -112,7 +112,7 @@ include "elements.pxi"
 
 # ---- what a page has besides text: title, data, media ---------------------------------------
 
-cdef object image_source, attribute_sources, framed, is_data, is_state
+cdef object image_source, attribute_sources, framed, is_data, is_state, series_of
 
 
 cdef str strings(const xmlNode* element, Buffer* run):
@@ -128,12 +128,23 @@ cdef str strings(const xmlNode* element, Buffer* run):
     return PyUnicode_DecodeUTF8(run.data, run.size, NULL)
 
 
+cdef bint has_series(const char* code):
+    """Return whether some ``[`` is followed by enough characters of lists of numbers."""
+    code = strchr(code, b"[")
+    while code != NULL:
+        code += 1
+        if strspn(code, b"0123456789.,[]+-eE \t\n\r\f\v") >= 9:
+            return True
+        code = strchr(code, b"[")
+    return False
+
+
 cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
     """Add the data or the state that a script holds, if it does."""
     cdef const char* kind = get(script, b"type")
     cdef const xmlNode* node = script.children
     cdef bint has_data = kind != NULL and is_data((<bytes>kind).decode())
-    cdef bint may_be_state = False
+    cdef bint may_be_state = False, may_have_series = False
     if not has_data and get(script, b"src") != NULL:
         return 0
     run.size = 0
@@ -142,13 +153,16 @@ cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
         node = node.next
     if node != NULL and node.type != 1 and node.type != 7 and node.type != 8:
         raise _Unusual
-    put(run, b"", 1)  # `strstr` wants an end
+    put(run, b"", 1)  # functions of C want an end
     if not has_data:  # the two patterns of `is_state` begin with these
         may_be_state = strstr(run.data, b"__") != NULL or strstr(run.data, b"nitial") != NULL
-    if has_data or may_be_state:
+        may_have_series = has_series(run.data)
+    if has_data or may_be_state or may_have_series:
         code = PyUnicode_DecodeUTF8(run.data, run.size - 1, NULL)
         if has_data or is_state(code):
             data.add(" ".join(code.split()))
+        else:
+            data.update(series_of(code))
     return 0
 
 
@@ -283,7 +297,7 @@ cdef int max_depth
 def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
-    global image_source, is_data, is_state, is_day, titled, link_share, max_depth
+    global image_source, is_data, is_state, series_of, is_day, titled, link_share, max_depth
     global attribute_sources, framed, unshown_inputs
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
@@ -301,7 +315,7 @@ def set_up(tags, walk):
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
     Blocks, Walked = walk.Blocks, walk.Walked
     image_source, is_day = walk.image_source, walk._is_day
-    is_data, is_state = walk.is_data, walk.is_state
+    is_data, is_state, series_of = walk.is_data, walk.is_state, walk.series_of
     attribute_sources, framed = walk.attribute_sources, walk.framed
     titled, link_share, max_depth = walk.titled, walk._LINK_SHARE, walk._MAX_DEPTH
 

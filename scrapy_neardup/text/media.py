@@ -142,3 +142,15 @@ def is_state(script: str) -> bool:
     ``ytInitialData``, or pushes to one (``self.__next_f.push([...])``).
     """
     return any(pattern.search(script) for pattern in _STATE)
+
+
+_SERIES = re.compile(r"(?a)\[[\]\[\d\s.,eE+-]{9,}+")
+"""A list of numbers, or the beginning of a list of such lists."""
+_MIN_NUMBERS = 5
+
+
+def series_of(script: str) -> Iterator[str]:
+    """Yield the lists of numbers in ordinary code, from which it may draw a chart."""
+    for series in _SERIES.findall(script):
+        if series.count(",") >= _MIN_NUMBERS - 1:
+            yield series

@@ -17,7 +17,14 @@ from scrapy_neardup._speed import Unfit, agreeing
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import media, tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
-from scrapy_neardup.text.media import is_data, is_state, link_name, shape_of, sources_of
+from scrapy_neardup.text.media import (
+    is_data,
+    is_state,
+    link_name,
+    series_of,
+    shape_of,
+    sources_of,
+)
 from scrapy_neardup.text.parse import parse_html, roots_of
 from scrapy_neardup.text.tags import (
     KINDS,
@@ -254,6 +261,8 @@ class Walker:
         code = element.text or ""
         if is_data(element.get("type") or "") or (element.get("src") is None and is_state(code)):
             self._found.data.add(" ".join(code.split()))
+        elif element.get("src") is None:
+            self._found.data.update(series_of(code))
 
     def _media(self, element: HtmlElement, *, is_medium: bool = False) -> None:
         """Note the media and data that an element shows by its attributes."""

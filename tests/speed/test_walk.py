@@ -76,6 +76,14 @@ def test_names_of_links(href):
     check_alike(parse_html(f"<div class=menu><a href='{href}'>a</a></div>"))
 
 
+code = st.lists(st.sampled_from([*"[]0 9,.e-x\u00a0\n", "[1,2,", "3,4,5", "__A="]), max_size=12)
+
+
+@given(code.map("".join))
+def test_lists_in_code(script):
+    check_alike(parse_html(f"<script>{script}</script>a"))
+
+
 @pytest.mark.parametrize("xml", [
     "<html xmlns='http://www.w3.org/1999/xhtml'><p>a</p></html>",
     "<html><s:svg xmlns:s='http://www.w3.org/2000/svg'>a</s:svg></html>",

@@ -161,6 +161,11 @@ def test_full_text_brings_its_images():
     ("<script>window.__nonce = 'abc'; window.__CF$cv$params={r:'1'}</script>", ()),
     ("<script>dataLayer = [{page: 1}]</script>", ()),
     ("<script src=a.js>window.__A__ = {}</script>", ()),
+    ("<script>var a=[1.5,-2, 3e4,\n4,5];draw(a, [6,7,8,9])</script>", ("[1.5,-2, 3e4,\n4,5]",)),
+    ("<script>plot([[1,2],[3,4],[5,6]], {a: [7,8,9,10,11]})</script>",
+     ("[7,8,9,10,11]", "[[1,2],[3,4],[5,6]], ")),
+    ("<script>a = b[10][200]; c = ['d',1,2,3,4,5]; e = [1,2,3, f]</script>", ()),
+    ("<script src=a.js>[1,2,3,4,5,6,7]</script><nav><script>[1,2,3,4,5,6]</script></nav>", ()),
     ("<script nonce=abc>f()</script>", ()),
     ("<nav><script type=application/json>1</script></nav>", ()),
 ])  # fmt: skip
