@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.crawl.callbacks import Callbacks
 from scrapy_neardup.judge.comparison import Rule
 from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
@@ -53,8 +52,7 @@ class Actions:
     def __init__(self, settings: CrawlSettings, spider: Spider | None = None) -> None:
         self.callbacks = Callbacks(spider)
         self._action = settings.action
-        self._keep_start = settings.keep_start
-        self._start_depth = settings.start_depth
+        self._is_kept = settings.keeps
         self._adjust = settings.priority_adjust
         self._from = settings.deprioritize_from
         self._needed = settings.parameters.min_resemblance
@@ -76,7 +74,7 @@ class Actions:
         identity = verdict.page_id
         if self._budget and verdict.match and self._budget.admits(identity, verdict.match):
             return KEEP_BUDGET
-        if self._is_kept_start(request):
+        if self._is_kept(request):
             return KEEP_START
         if not self.callbacks.has_seen(self.callbacks.delivery(request, verdict)):
             return KEEP_CALLBACK
@@ -93,18 +91,10 @@ class Actions:
             verdict.decision is not SEEN
             or verdict.changed
             or self.callbacks.have_met(verdict.page_id)
-            or self._is_kept_start(request)
+            or self._is_kept(request)
         ):
             return KEEP
         return self._seen_action
-
-    def _is_kept_start(self, request: Request) -> bool:
-        # Spiders that copy `response.meta` mark every request as a start request; hence `depth`.
-        meta = request.meta
-        depth = meta.get("depth", 0)
-        if meta.get(KEEP_KEY) or 0 < depth <= self._start_depth:
-            return True
-        return bool(self._keep_start and meta.get("is_start_request") and not depth)
 
     def priority(self, action: str, verdict: Verdict) -> int:
         """Return the number to add to the priority of the requests found on a page.

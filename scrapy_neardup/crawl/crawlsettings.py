@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from scrapy.utils.job import job_dir
 
+from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.judge.parameters import Parameters
@@ -27,6 +28,7 @@ from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.urls import redact_store
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
@@ -55,6 +57,15 @@ class CrawlSettings(Crawling):
     def withholds(self) -> bool:
         """Whether requests are withheld under claims about URLs."""
         return self.urls == "skip" or self.pattern_budget > 0
+
+    def keeps(self, request: Request) -> bool:
+        """Whether the page of a request is delivered even if it is a near-duplicate."""
+        # Spiders that copy `response.meta` mark every request as a start request; hence `depth`.
+        meta = request.meta
+        depth = meta.get("depth", 0)
+        if meta.get(KEEP_KEY) or 0 < depth <= self.start_depth:
+            return True
+        return bool(self.keep_start and meta.get("is_start_request") and not depth)
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:

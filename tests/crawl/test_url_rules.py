@@ -24,6 +24,7 @@ from crawl_spiders import Visit
 from linked_sites import Walk, linked
 from scrapy.crawler import Crawler
 from scrapy.loader import ItemLoader
+from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter, fingerprint
 from site_server import Answer, page, text
 
@@ -322,6 +323,7 @@ class Untold:
     ({"meta": {"is_start_request": True, "depth": 2}}, True),  # a copy of a start request's meta
     ({"meta": {"is_start_request": True}}, False),
     ({"meta": {"is_start_request": True, "depth": 0}}, False),
+    ({"meta": {"depth": 1}}, False), ({"url": "http://h.test/denied/1"}, False),
     ({"dont_filter": True}, False), ({"method": "POST"}, False), ({"body": b"x"}, False),
     *[({"meta": {key: True}}, False) for key in ("neardup_skip", "neardup_keep")],
     # An item that is begun
@@ -331,7 +333,9 @@ class Untold:
     *[({"meta": {"own": each}}, False) for each in (scrapy.Item(), ItemLoader(BEGUN))],
 ])  # fmt: skip
 def test_which_requests_may_be_withheld(given, may_be):
-    assert _may_be_withheld(scrapy.Request("http://h.test/", **given)) == may_be
+    settings = Settings({"NEARDUP_START_DEPTH": 1, "NEARDUP_DENY": ["/denied/"]})
+    request = scrapy.Request(**{"url": "http://h.test/"} | given)
+    assert _may_be_withheld(request, read_settings(settings)) == may_be
 
 
 def url_claims(**settings):

@@ -5,9 +5,10 @@ It is withheld when a callback yields it or, if the claims have begun later, bef
 With ``NEARDUP_PATTERN_BUDGET`` the same holds for patterns whose pages bring next to nothing new.
 Some of these requests are made nevertheless, to test the claims; before the crawl ends, as many
 more as their bound requires. If a claim is contradicted, all requests that it has withheld are
-made. Start requests, pages of a sitemap, and requests with `dont_filter`, ``neardup_skip``,
-``neardup_keep`` or an item, which would be lost, are always made; so are requests that the
-project's fingerprinter distinguishes from others for the same URL.
+made. Requests whose pages are delivered in any case (start requests, pages of a sitemap,
+``neardup_keep``, ``NEARDUP_DENY``, ...) are always made; so are those with `dont_filter` or an
+item, which would be lost, and those that the project's fingerprinter distinguishes from others for
+the same URL.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from scrapy_neardup.claims.claimbook import Key
 from scrapy_neardup.claims.host import Host
 from scrapy_neardup.claims.part import SPENT
 from scrapy_neardup.claims.urlparts import Parts
-from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.crawl.actions import KEEP_CALLBACK
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.ownrequests import again
@@ -110,7 +111,7 @@ class Skipping(UrlClaims):
 
     def passes(self, request: Request) -> bool:
         """Whether a request that a callback has yielded is to be scheduled."""
-        if not (_may_be_withheld(request) and self._is_its_url(request)):
+        if not (_may_be_withheld(request, self._settings) and self._is_its_url(request)):
             request.meta.pop(MARK, None)  # a copy of a request has it
             return True
         request.meta[MARK] = True
@@ -261,15 +262,14 @@ def _host_of(url: str) -> str:
     return "" if parts is None else parts.host
 
 
-def _may_be_withheld(request: Request) -> bool:
-    meta = request.meta
+def _may_be_withheld(request: Request, settings: CrawlSettings) -> bool:
     return (
         request.method == "GET"
         and not request.body
         and not request.dont_filter
-        and not meta.get(SKIP_KEY)
-        and not meta.get(KEEP_KEY)
+        and not request.meta.get(SKIP_KEY)
+        and not settings.keeps(request)
+        and not any(pattern.search(request.url) for pattern in settings.deny)
         and request.callback is not NO_CALLBACK
         and not carries_item(request)
-        and not (meta.get("is_start_request") and not meta.get("depth"))
     )
