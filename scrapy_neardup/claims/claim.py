@@ -2,9 +2,10 @@
 
 Every request that a crawl withholds is withheld under a claim. The only evidence is verdicts on
 fetched pages: a page that shows the known content that the claim has predicted supports the claim,
-a page judged new contradicts it. `TRANSITIONS` has the life of a claim. While it is in force, some
-of the requests that it covers are made to test it, more at first. The first contradiction ends it,
-and the requests that it has withheld are made. It begins again only with ten times the evidence.
+a page that is new or can't be read contradicts it. `TRANSITIONS` has the life of a claim. While it
+is in force, some of the requests that it covers are made to test it, more at first. The first
+contradiction ends it, and the requests that it has withheld are made. It begins again only with
+ten times the evidence.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from claim_crawls import (
 from crawl_spiders import Visit
 from hypothesis import given
 from hypothesis import strategies as st
+from site_server import Answer
 
 from scrapy_neardup.claims.claim import ENOUGH, LENT, NEEDED
 from scrapy_neardup.crawl.experiments.skipping import FEW, STRETCHES, untested
@@ -64,6 +65,20 @@ def test_the_last_of_what_a_place_has_withheld_is_tested(crawl, site):
     outcome = crawl(Listener, *paths, settings=UNCHECKED)
     assert there[-1] in told(outcome)[1]  # at first
     assert there[-1] in told(outcome)[0]
+
+
+@pytest.mark.parametrize("of_one", ["/p/{}", "/p/7?sid={}"])
+def test_a_document_among_pages_that_are_the_same_contradicts_the_claim(crawl, site, of_one):
+    """Although it isn't judged."""
+    paths = [of_one.format(number) for number in range(1000, 1300)]
+    documents = paths[200:230]
+    show(site, *paths, text_of=dict.fromkeys(paths, "the same"))
+    document = Answer(b"%PDF-1.4", headers={"Content-Type": "application/pdf"})
+    site.routes |= dict.fromkeys(documents, document)
+    outcome = crawl(Listener, *paths, settings=SKIP)
+    seen, skipped, _ = told(outcome)
+    assert set(documents) & set(skipped)
+    assert set(documents) <= set(seen)
 
 
 class Late(Visit):

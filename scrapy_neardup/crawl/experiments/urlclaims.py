@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from scrapy_neardup.claims.claimbook import TOPIC, Key
+from scrapy_neardup.claims.claimbook import ALL, TOPIC, Key, patterns
 from scrapy_neardup.claims.host import Host, Hosts, Known
 from scrapy_neardup.claims.urlparts import VALUE_BITS, Parts
 from scrapy_neardup.crawl.actions import KEEP_CALLBACK
@@ -20,7 +20,7 @@ from scrapy_neardup.crawl.experiments.withheld import Withholding
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.judge.analysis import AnalysedPage
 from scrapy_neardup.judge.comparison import Refusal
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.verdict import Decision, Reason
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Page, Verdict
 
 _SAYS: Final = {Decision.NEW, Decision.DUPLICATE}
+_UNREAD: Final = {Reason.NOT_HTML, Reason.UNPARSABLE, Reason.TOO_COMPLEX, Reason.TEXT_ERROR}
+"""Reasons with which a page may be any other than the known one."""
 
 LESSON: Final = 64
 """Number of pages from which claims learn at once if they withhold nothing. Many at once take a
@@ -112,6 +114,8 @@ class UrlClaims(Withholding[Known]):
             asks = self._settings.withholds and CACHED not in response.flags
             source = (request, response) if asks else None
             self._lessons.append(Judged(parts, page, visit.verdict, source))
+        elif parts is not None and visit.verdict.reason in _UNREAD:
+            self._is_unread(parts)
         if len(self._lessons) >= (1 if self._settings.withholds else LESSON):
             await self._learn()
 
@@ -159,6 +163,14 @@ class UrlClaims(Withholding[Known]):
     async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:  # noqa: ARG002
         """Return the known content that a new page may show, or None."""
         return judged.shown
+
+    def _is_unread(self, parts: Parts) -> None:
+        """End the claims under which a page would have been withheld that is delivered unread."""
+        if (host := self._hosts.get(parts.host)) is not None:
+            keys = [Key(place, part) for place in patterns(parts) for part in ALL]
+            found = host.find(parts)
+            keys += found.keys if found else ()
+            self._tell(parts.host, host.contradict(dict.fromkeys(keys), (parts.url, "")))
 
     def is_known(self, url: str) -> bool:
         """Whether claims in force, which are tested, say that the page of a URL is known."""
