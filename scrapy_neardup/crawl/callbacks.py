@@ -90,6 +90,10 @@ class Callbacks:
         is_apart = self._apart and (name, _pattern(request)) in self._apart
         return f"{name} apart" if is_apart else name
 
+    def place(self, request: Request) -> _Place:
+        """Return the name of a request's callback, and its URL pattern."""
+        return self.of(request), _pattern(request)
+
     def has_errback(self, request: Request) -> bool:
         """Return whether a request has an errback. All of a `CrawlSpider` call those of rules."""
         return bool(request.errback and (self._rule(request) or request).errback)

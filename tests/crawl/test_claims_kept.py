@@ -23,7 +23,8 @@ def test_another_one_goes_on_with_the_claims(crawl, site, tmp_path, goes_on):
         }  # fmt: skip
     crawl(Visit, *first, settings=settings)
     outcome = crawl(Visit, *second, settings=settings)
-    assert counted(outcome)["skipped"] == 20
+    # The first request of each callback and pattern is made in each crawl.
+    assert counted(outcome)["skipped"] == 20 - ("store" in goes_on)
     assert (tmp_path / "neardup.claims").exists() == ("run" in goes_on)
 
 

@@ -37,7 +37,7 @@ from scrapy_neardup.crawl.experiments.refetch import First
 from scrapy_neardup.crawl.experiments.urlclaims import Judged, ShownAnyway, UrlClaims
 from scrapy_neardup.crawl.experiments.withheld import carries_item, draw, spread, url_of
 from scrapy_neardup.crawl.pagestate import Visit
-from scrapy_neardup.verdict import NEW, Page, Verdict
+from scrapy_neardup.verdict import NEW, UNJUDGED, Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -58,7 +58,8 @@ MARK: Final = "_neardup_found"
 to disk with the request, and is removed before the download."""
 
 REMEMBERED: Final = 4_096
-"""Maximum number of contents whose URL is remembered for the control of a contradiction."""
+"""Maximum number of contents whose URL is remembered for the control of a contradiction, and of
+pairs of a callback and a URL pattern."""
 
 FEW: Final = 10
 """Number of requests withheld under a claim since its last test, from which on the last one is
@@ -72,7 +73,7 @@ Each gets a test: tests are dense at first, and exceptions may all come late."""
 class Skipping(UrlClaims):
     """The claims about URLs of one crawl, and the requests withheld under them."""
 
-    _kept = ("_hosts", "_novelties", "_second")
+    _kept = ("_hosts", "_novelties", "_second", "_places")
 
     def __init__(
         self,
@@ -94,6 +95,8 @@ class Skipping(UrlClaims):
         """Content -> URL of the page that was the first to show it."""
         self._second: set[str] = set()
         """Callbacks that get pages that others have seen: none of their requests is needless."""
+        self._places: BoundedDict[tuple[str, str], None] = BoundedDict(REMEMBERED)
+        """Callbacks and URL patterns of judged pages; of each the first request is made."""
 
     async def judged(
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict
@@ -101,7 +104,9 @@ class Skipping(UrlClaims):
         """Learn from a page, or that its callback gets pages that others have seen."""
         if self._is_its_url(request):
             await super().judged(visit, request, response, page)
-        callback = self._callbacks.of(request)
+        place = callback, _ = self._callbacks.place(request)
+        if visit.verdict.decision is not UNJUDGED:
+            self._places[place] = None
         if visit.action == KEEP_CALLBACK and callback not in self._second:
             self._second.add(callback)
             self._make([
@@ -126,7 +131,8 @@ class Skipping(UrlClaims):
         parts, host = self._at(url := url_of(request))
         if parts is None or host is None or host.knows(parts):
             return False  # the scheduler decides about a page that was fetched before
-        if self._callbacks.of(request) in self._second:
+        place = callback, _ = self._callbacks.place(request)
+        if callback in self._second or place not in self._places:
             return False
         acts = partial(self._acts, host)
         found = host.find(parts, acts)
