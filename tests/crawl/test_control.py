@@ -2,6 +2,7 @@
 
 import itertools
 from random import Random
+from time import sleep
 
 import pytest
 from audits import verdicts
@@ -10,6 +11,7 @@ from crawl_spiders import Visit
 from site_server import Answer, page, text
 
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED
+from scrapy_neardup.crawl.experiments.ownrequests import PATIENCE
 
 ASKS = UNCHECKED | {"NEARDUP_EXPERIMENTS": 0.02}
 FIRST, LAST = "/p/3", "/p/3?sid=7"
@@ -51,6 +53,15 @@ def ended(crawl, site, first, routes=(), **settings):
 ])  # fmt: skip
 def test_a_page_that_has_changed_since_contradicts_nothing(crawl, site, settings, found):
     assert ended(crawl, site, in_turn(KNOWN, OTHER), **settings) == found
+
+
+def test_an_answer_that_takes_long_is_waited_for(crawl, site):
+    def late(_request):
+        is_first = site.requests.count(FIRST) == 1
+        sleep(0 if is_first else 1.2 * PATIENCE)
+        return Answer(KNOWN if is_first else OTHER)
+
+    assert ended(crawl, site, late) == (False, 2)
 
 
 def test_pages_that_have_changed_together_speak_for_it(crawl, site):

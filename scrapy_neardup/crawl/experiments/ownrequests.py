@@ -92,9 +92,14 @@ class OwnRequests:
         self._tasks.discard(task)
         end_if_idle(self._crawler)  # it may have been kept from ending because of this
 
-    async def ask(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
-        """Make a request as `make` does, and wait at most `PATIENCE` seconds for it."""
-        await asyncio.wait({self.make(request, use)}, timeout=PATIENCE)
+    async def ask(
+        self,
+        request: Request,
+        use: Callable[[Response], Awaitable[None]],
+        patience: float | None = PATIENCE,
+    ) -> None:
+        """Make a request as `make` does, and wait for it, at most `patience` seconds if given."""
+        await asyncio.wait({self.make(request, use)}, timeout=patience)
 
     async def _make(self, request: Request, use: Callable[[Response], Awaitable[None]]) -> None:
         try:

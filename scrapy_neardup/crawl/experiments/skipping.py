@@ -183,7 +183,8 @@ class Skipping(UrlClaims):
         the two pages are compared as they are now.
 
         It takes two requests, even if the budget is spent: otherwise all requests that the claim
-        has withheld would be made. With a budget of 0 it takes none, and the answer is no.
+        has withheld would be made. With a budget of 0 it takes none, and the answer is no. The
+        page waits for both, however slow the site is, or the crawl by `DOWNLOAD_DELAY`.
         """
         shown: list[bool | None] = [False]
 
@@ -193,11 +194,12 @@ class Skipping(UrlClaims):
                 shown.append(self._detector.repeats(first.page, other))
 
         if self._own.spend("claims", 2):
-            await self._own.ask(again(first.request), partial(self._refetches.learn, first))
+            learn = partial(self._refetches.learn, first)
+            await self._own.ask(again(first.request), learn, patience=None)
             control = again(first.request).replace(url=url)
             control.meta["dont_merge_cookies"] = True  # cookies may change the page
             control.headers.pop("Cookie", None)
-            await self._own.ask(control, compare)
+            await self._own.ask(control, compare, patience=None)
         return shown[-1]
 
     def _make_those(self, name: str, *, key: Key | None = None, content: int | None = None) -> int:
