@@ -83,6 +83,10 @@ class Host:
         keys = (Key(place, part) for part in ALL for place in patterns(page))
         return tuple(filter(self.claims.is_in_force, keys))
 
+    def repeats(self, place: str) -> bool:
+        """Return whether pages of a pattern have repeated pages that this crawl knows."""
+        return place in self._targets
+
     def knows(self, page: Parts) -> bool:
         """Return whether this very URL is known."""
         return self._known.is_fetched(page)

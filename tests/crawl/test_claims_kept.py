@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from claim_crawls import UNCHECKED, Insisting, Listener, counted, show, told, variants
+from claim_crawls import SKIP, UNCHECKED, Insisting, Listener, counted, show, told, variants
 from crawl_spiders import Visit
 from redis_servers import shared_server
 
@@ -26,6 +26,16 @@ def test_another_one_goes_on_with_the_claims(crawl, site, tmp_path, goes_on):
     # The first request of each callback and pattern is made in each crawl.
     assert counted(outcome)["skipped"] == 20 - ("store" in goes_on)
     assert (tmp_path / "neardup.claims").exists() == ("run" in goes_on)
+
+
+def test_a_later_crawl_gets_the_page_that_all_others_of_a_pattern_repeat(crawl, site, tmp_path):
+    first, *others = paths = [f"/list/{number}" for number in range(200)]
+    show(site, *paths, text_of=dict.fromkeys(paths, "the same"))
+    settings = SKIP | {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.db"}
+    for order in (paths, [*others[:50], first, *others[50:]]):
+        outcome = crawl(Visit, *order, settings=settings)
+        assert outcome.notes == [first]
+        assert counted(outcome)["skipped"] > 50
 
 
 def test_two_crawlers_at_once_end_a_claim_that_one_of_them_sees_contradicted(crawl, site):

@@ -27,10 +27,11 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.claims.claim import ENOUGH, NEEDED, Claim
 from scrapy_neardup.claims.claimbook import Key
 from scrapy_neardup.claims.host import Host
-from scrapy_neardup.claims.part import SPENT
+from scrapy_neardup.claims.part import PATTERN, SPENT
 from scrapy_neardup.claims.urlparts import Parts
 from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.crawl.actions import KEEP_CALLBACK
+from scrapy_neardup.crawl.crawlsettings import store_uri
 from scrapy_neardup.crawl.experiments import reports
 from scrapy_neardup.crawl.experiments.ownrequests import again
 from scrapy_neardup.crawl.experiments.refetch import First
@@ -90,6 +91,9 @@ class Skipping(UrlClaims):
     ) -> None:
         super().__init__(crawler, settings, store, reporter, detector)
         self._callbacks = callbacks
+        self._is_later = store_uri(crawler, settings).lower().startswith("sqlite:")
+        """Whether pages of other crawls are those of earlier ones. Claims don't learn from their
+        near-duplicates, because this crawl delivers such a page, too, when it comes to its URL."""
         self._own, self._refetches, self._reader = own, refetches, reader
         self._originals: BoundedDict[int, str] = BoundedDict(REMEMBERED)
         """Content -> URL of the page that was the first to show it."""
@@ -102,7 +106,9 @@ class Skipping(UrlClaims):
         self, visit: Visit, request: Request, response: Response, page: Page | Verdict
     ) -> None:
         """Learn from a page, or that its callback gets pages that others have seen."""
-        if self._is_its_url(request):
+        match = visit.verdict.match
+        is_met = match is None or self._callbacks.have_met(match.page_id)
+        if (is_met or not self._is_later) and self._is_its_url(request):
             await super().judged(visit, request, response, page)
         place = callback, _ = self._callbacks.place(request)
         if visit.verdict.decision is not UNJUDGED:
@@ -159,6 +165,8 @@ class Skipping(UrlClaims):
         if key.part.kind == SPENT:
             budget = self._settings.pattern_budget
             return budget > 0 and host.claims[key].streak >= NEEDED + budget
+        if key.part.kind == PATTERN and not host.repeats(key.place):
+            return False  # another crawl has found it
         return self._settings.urls == "skip"
 
     async def _shown_anyway(self, host: Host, judged: Judged) -> ShownAnyway | None:
