@@ -77,7 +77,7 @@ async def test_how_many_were_forgotten_is_counted_at_the_end_and_logged(kind):
     assert warning.startswith("3 withheld ")
 
 
-def test_a_pause_keeps_what_can_be_written(crawler):
+def test_a_pause_keeps_what_can_be_written(crawler, caplog):
     requests, again = WithheldRequests(crawler), WithheldRequests(crawler)
     requests.withhold(Request("http://h/a", crawler.spider.parse), ("why",), was_scheduled=True)
     requests.withhold(Request("http://h/b", lambda _: None), ("why",))
@@ -88,6 +88,8 @@ def test_a_pause_keeps_what_can_be_written(crawler):
     assert list(again) == ["http://h/a", "http://h/c"]
     request, *rest = again["http://h/a"]
     assert (request.callback, rest) == (crawler.spider.parse, [("why",), True])
+    [warning] = caplog.messages
+    assert warning.startswith("3 withheld requests can't be written to JOBDIR")
 
 
 class Renamed(Spider):
@@ -97,7 +99,7 @@ class Renamed(Spider):
         pass
 
 
-def test_a_pause_in_which_a_callback_was_renamed_costs_its_requests_alone(crawler):
+def test_a_pause_in_which_a_callback_was_renamed_costs_its_requests_alone(crawler, caplog):
     crawler.spider = spider = Renamed("a")
     requests, again = WithheldRequests(crawler), WithheldRequests(crawler)
     for path, callback in (("a", spider.parse), ("b", spider.parse_page), ("c", spider.parse)):
@@ -105,6 +107,8 @@ def test_a_pause_in_which_a_callback_was_renamed_costs_its_requests_alone(crawle
     dump, crawler.spider = requests.dump(), Spider("a")
     again.restore(dump)
     assert list(again) == ["http://h/a", "http://h/c"]
+    [warning] = caplog.messages
+    assert warning.startswith("1 withheld requests can't be read from JOBDIR")
 
 
 DEEP = []  # as trees of Beautiful Soup are, pickle says

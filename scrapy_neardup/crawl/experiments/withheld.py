@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import struct
 from collections.abc import Iterable
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.reporting import Reporter
+
+logger = logging.getLogger(__name__)
 
 MAX_WITHHELD: Final = 32_768
 """Maximum number of remembered withheld requests; beyond it the oldest are forgotten."""
@@ -71,12 +74,26 @@ class WithheldRequests(BoundedDict[str, Withheld[Why]]):
     def dump(self) -> Dump:
         """Return what a resumed crawl needs; see `dumped`."""
         told = [((why, was_scheduled), each) for each, why, was_scheduled in self.values()]
-        return dumped(told, self._crawler.spider)
+        written = dumped(told, self._crawler.spider)
+        _warn(len(told) - len(written), "written to")
+        return written
 
     def restore(self, dump: Dump) -> None:
         """Restore the output of `dump`."""
-        for why, request in restored(dump, self._crawler.spider):
+        read = restored(dump, self._crawler.spider)
+        _warn(len(dump) - len(read), "read from")
+        for why, request in read:
             self[url_of(request)] = Withheld(request, *why)
+
+
+def _warn(lost: int, done: str) -> None:
+    if lost:
+        logger.warning(
+            "%d withheld requests can't be %s JOBDIR, and aren't made any more: a callback has to"
+            " be a method of the spider, and pickle has to know the values of a request",
+            lost,
+            done,
+        )
 
 
 Dump = list[tuple[Any, bytes]]
