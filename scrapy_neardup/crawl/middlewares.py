@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from http import HTTPStatus
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -148,7 +149,11 @@ class NearDuplicateSpiderMiddleware(Component):
     ) -> None:
         """Report a page; raise `NearDuplicatePage` if it is dropped."""
         session = self.session
-        if session is None or (visit := session.judged(response)) is None:
+        if session is None:
+            return
+        if (visit := session.judged(response)) is None:
+            if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+                session.experiments.handles(response)
             return
         session.reporter.page(response, visit)
         if visit.is_dropped:

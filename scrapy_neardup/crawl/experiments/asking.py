@@ -151,6 +151,12 @@ class Experiments:
         if self._urls is not None and request is not None:
             self._urls.withdrawn(request)
 
+    def handles(self, response: Response) -> None:
+        """Note an error or a redirection that a callback gets, because its spider handles it."""
+        passing = map(int, self._crawler.settings.getlist("RETRY_HTTP_CODES"))
+        if self._urls is not None and response.request and response.status not in passing:
+            self._urls.unread(response.request)
+
     def _idle(self) -> None:
         """Make the requests that are needed before the crawl ends."""
         made = [self._refetches.idle(), *[each.idle() for each in self._kept.values()]]

@@ -114,8 +114,8 @@ class UrlClaims(Withholding[Known]):
             asks = self._settings.withholds and CACHED not in response.flags
             source = (request, response) if asks else None
             self._lessons.append(Judged(parts, page, visit.verdict, source))
-        elif parts is not None and visit.verdict.reason in _UNREAD:
-            self._is_unread(parts)
+        elif visit.verdict.reason in _UNREAD:
+            self.unread(request)
         if len(self._lessons) >= (1 if self._settings.withholds else LESSON):
             await self._learn()
 
@@ -164,9 +164,10 @@ class UrlClaims(Withholding[Known]):
         """Return the known content that a new page may show, or None."""
         return judged.shown
 
-    def _is_unread(self, parts: Parts) -> None:
-        """End the claims under which a page would have been withheld that is delivered unread."""
-        if (host := self._hosts.get(parts.host)) is not None:
+    def unread(self, request: Request) -> None:
+        """End the claims under which a response would have been withheld that isn't judged."""
+        parts, host = self._at(request.url)
+        if parts is not None and host is not None and self._is_its_url(request):
             keys = [Key(place, part) for place in patterns(parts) for part in ALL]
             found = host.find(parts)
             keys += found.keys if found else ()
