@@ -69,6 +69,30 @@ def test_pages_that_a_crawl_could_not_judge_are_not_compared(call):
     )
 
 
+def test_pages_that_a_crawl_skipped_are_neither_gone_nor_new(call, tmp_path):
+    """A claim withheld the request; the page may be as it was."""
+    audit(tmp_path / "all.jsonl", item="a", gone="b", fresh="c")
+    lines = audit(tmp_path / "some.jsonl", item="a").read_text()
+    for page in ("fresh", "item"):
+        skipped = {"event": "skipped", "page": f"https://example.com/{page}", "rules": []}
+        lines += json.dumps(skipped) + "\n"
+    (tmp_path / "some.jsonl").write_text(lines)
+    for old, new, kind in (("all", "some", "gone"), ("some", "all", "new")):
+        result = call("changes", f"{old}.jsonl", f"{new}.jsonl")
+        assert [*map(json.loads, result.stdout.splitlines())] == [
+            {"page": "https://example.com/gone", "change": kind}
+        ]
+        assert result.stderr.endswith(" 1 unchanged\n1 more weren't judged by one of the crawls\n")
+
+
+def test_crawls_that_share_an_audit_are_taken_for_one_with_a_word(call, tmp_path):
+    old = audit(tmp_path / "old.jsonl", same="a", gone="b")
+    begun = json.dumps({"event": "begun"}) + "\n"
+    (tmp_path / "both.jsonl").write_text(2 * (begun + old.read_text()))
+    result = call("changes", "old.jsonl", "both.jsonl")
+    assert result.stderr.startswith("both.jsonl: 2 crawls, which are taken for one\nPages: 0 new")
+
+
 def test_fingerprints_with_different_keys_are_not_compared(call):
     for name in ("old", "new"):
         write_lines(Path("pages.jsonl"), [{"url": "a", "text": "one two three four five six"}])
