@@ -99,7 +99,7 @@ _REMOVAL, _SUBPATH = 1, 2
 
 
 def dud_rules(
-    claims: Iterable[UsedClaim], pages: Iterable[tuple[str, bool]]
+    claims: Sequence[UsedClaim], pages: Iterable[tuple[str, bool]]
 ) -> tuple[list[dict[str, Any]], list[UsedClaim]]:
     """Return rules for duplicate-url-discarder, and the claims that they can't express.
 
@@ -111,26 +111,40 @@ def dud_rules(
     left: list[UsedClaim] = []
     removed: dict[str, dict[str, None]] = {}
     for claim in claims:
-        part, host = claim.key.part, claim.host
-        if _others(claim, known):
+        part, at = claim.key.part, _at(claim)
+        anywhere = "" if at is None else re.escape(at[:-1]).replace(r"\*", ".*") + r"(?:\?|$)"
+        if at is None or _others(claim, known) or _is_too_wide(anywhere, claim, claims, known):
             left.append(claim)
         elif part.kind == PARAMETER:
-            folder = _folder(claim.key.place)
-            removed.setdefault(host + folder, {}).update(dict.fromkeys(part.what.split("&")))
+            removed.setdefault(at, {}).update(dict.fromkeys(part.what.split("&")))
         elif part.kind == SEGMENT and part.by is None and part.place == 0:
-            rule = _dud(_SUBPATH, f"{host}/{part.what}/", "subpathRemoval", [0])
-            if rule not in rules:
-                rules.append(rule)
+            rules.append(_dud(_SUBPATH, at, "subpathRemoval", [0]))
         else:
             left.append(claim)
     rules += [_dud(_REMOVAL, at, "queryRemoval", list(names)) for at, names in removed.items()]
     return sorted(rules, key=lambda rule: (rule["order"], rule["urlPattern"]["include"])), left
 
 
-def _folder(place: str) -> str:
-    """Return the folder of a place as duplicate-url-discarder names one; ``""`` for the host."""
-    first, slash, _ = place[1:].partition("/")
-    return f"/{first}/" if slash and first not in {"N", "*", "…"} else ""
+def _at(claim: UsedClaim) -> str | None:
+    """Return a pattern of the paths that a claim covers: ``*`` is any text, ``|`` the end."""
+    path = _path(*claim.key)
+    return None if path is None else f"{claim.host}{_NUMBER.sub('*', path)}|"
+
+
+def _is_too_wide(
+    expression: str, claim: UsedClaim, claims: Sequence[UsedClaim], known: dict[Parts, bool]
+) -> bool:
+    """Return whether an expression matches new pages with the part that no claim covers."""
+    part, matches = claim.key.part, re.compile(f"^{_SITE}{expression}", re.IGNORECASE).search
+    alike = [each for each in claims if each.key.part == part]
+    return any(
+        is_new and matches(page.url) and (part in ALL or part.without(page) != page)
+        and not any(each.covers(page) for each in alike)
+        for page, is_new in known.items()
+    )  # fmt: skip
+
+
+_SITE: Final = r"https?://(?:www\.)?"
 
 
 def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str, Any]:
@@ -139,7 +153,7 @@ def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str,
 
 
 def deny_patterns(
-    claims: Iterable[UsedClaim], pages: Iterable[tuple[str, bool]]
+    claims: Sequence[UsedClaim], pages: Iterable[tuple[str, bool]]
 ) -> tuple[list[str], list[UsedClaim], list[UsedClaim]]:
     """Return regular expressions of redundant URLs: other URLs show the same pages.
 
@@ -154,14 +168,27 @@ def deny_patterns(
     for claim in claims:
         part, others = claim.key.part, _others(claim, known)
         values = {_value_of(each, part.what) for each in others}
-        expression = _expression(part, claim.key.place, sorted(values))
-        if expression is None or (others and part.kind != PARAMETER) or len(values) > MAX_VALUES:
+        path = _expression(part, claim.key.place, sorted(values))
+        expression = f"{re.escape(claim.host)}{path}"
+        if path is None or (others and part.kind != PARAMETER) or len(values) > MAX_VALUES:
             left.append(claim)
-        elif any(is_new and _is_alone(claim, page, known) for page, is_new in known.items()):
+        elif _is_too_wide(expression, claim, claims, known) or any(
+            is_new and _is_alone(claim, page, known) for page, is_new in known.items()
+        ):
             needed.append(claim)
         else:
-            patterns[rf"^https?://(?:www\.)?{re.escape(claim.host)}{expression}"] = None
+            patterns[f"^{_SITE}{expression}"] = None
     return list(patterns), left, needed
+
+
+def exceptions(claims: Sequence[UsedClaim], pages: Iterable[tuple[str, bool]]) -> list[str]:
+    """Return the new pages that claims cover, though the page that they predict was new, too."""
+    met = [(parts, url) for url, is_new in pages if is_new and (parts := Parts.of(url))]
+    known = dict(met)
+    return [
+        url for parts, url in met
+        if any(each.covers(parts) and each.key.part.without(parts) in known for each in claims)
+    ]  # fmt: skip
 
 
 def _known(pages: Iterable[tuple[str, bool]]) -> dict[Parts, bool]:
@@ -212,25 +239,36 @@ _NAMES: Final = {
     PARAMETER: r"\?(?:[^#]*[&;])?{what}(?:[=&;#]|$)",
     PATH_PARAMETER: r";{what}(?:[=;/?#]|$)",
 }
-_NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\\.|$)")
-"""``N`` in an escaped place, if it represents a number or an id."""
+_NUMBER: Final = re.compile(r"(?<=/)N(?=/|\\?\.|$)")
+"""``N`` in a place, escaped or not, if it represents a number or an id."""
+
+
+def _path(place: str, part: Part) -> str | None:
+    """Return the paths that a claim covers, as a place; None if no place says it."""
+    if "+" in place or "…" in place:
+        return None
+    path = place.partition("?")[0]
+    if part.kind != SEGMENT:
+        return path
+    segments = path[1:].split("/")
+    at = part.place + (len(segments) + (part.by is None) if part.place < 0 else 0)
+    segments[at : at + (part.by is not None)] = [part.what]
+    return "/" + "/".join(segments)
 
 
 def _expression(part: Part, place: str, but: Sequence[str] = ()) -> str | None:
     """Return the regular expression of the paths that a claim covers, except the values `but`."""
-    if "+" in place or "…" in place:
+    path = _path(place, part)
+    if path is None:
         return None
-    path, _, query = place.partition("?")
     shape = _NUMBER.sub("[0-9a-zA-Z_-]+", re.escape(path)).replace(r"\*", "[^/?#]*")
     if part.kind in {PATTERN, SPENT}:
+        query = place.partition("?")[2]
         each = [re.escape(name.removesuffix("=")) for name in query.split("&")]
         parameters = rf"\?(?:(?:{'|'.join(each)})(?:=[^&;#]*)?(?:[&;]|$)){{{len(each)}}}"
         return f"{shape}{parameters if query else ''}$"
     if part.kind == SEGMENT:
-        what = re.escape(part.what)
-        if part.place >= 0:
-            return rf"(?:/[^/?#]*){{{part.place}}}/{what}(?:[/?#]|$)"
-        return rf"/(?:[^?#]*/)?{what}(?:/[^/?#]*){{{-1 - part.place}}}(?:[?#]|$)"
+        return f"{shape}(?:[?#]|$)"
     names = _NAMES.get(part.kind)
     if names is None or "&" in part.what:
         return None

@@ -29,7 +29,7 @@ from scrapy_neardup.verdict import Decision
     type=click.Choice(["text", "dud", "deny"]),
     default="text",
     help="text: for people; dud: rules for duplicate-url-discarder; deny: regular expressions, for"
-    " NEARDUP_DENY or a link extractor.",
+    " a link extractor (pages that NEARDUP_DENY names are always delivered).",
 )
 @flags.setting_option("namespace", help="With STORE: the namespace, unless there is only one.")
 @flags.output_option
@@ -41,8 +41,10 @@ def rules(given: flags.Given) -> None:
     claims that its crawlers have learnt.
 
     Each claim has the numbers of requests that it covers, that weren't made, and that have tested
-    it. The format deny leaves out a claim if the crawl found a page only under an address that the
-    claim covers, because such pages may have links that no other page has.
+    it. The formats dud and deny leave out a claim if their rule would also apply to new pages that
+    the claim isn't about, and deny if the crawl found a page only under an address that the claim
+    covers, because such pages may have links that no other page has. Other new pages that the
+    rules leave out are counted: exceptions, or copies from before the crawl knew the site.
 
     \b
     Examples:
@@ -64,11 +66,13 @@ def rules(given: flags.Given) -> None:
         elif given.form == "dud":
             written, left = usedclaims.dud_rules(found, pages_met)
             _tell_left("duplicate-url-discarder can't express it", left)
+            _tell_exceptions(found, left, pages_met)
             results.write(json.dumps(written, indent=2) + "\n")
         else:
             patterns, left, needed = usedclaims.deny_patterns(found, pages_met)
             _tell_left("regular expressions can't express it", left)
             _tell_left("some pages were found only under such addresses", needed)
+            _tell_exceptions(found, [*left, *needed], pages_met)
             results.write(json.dumps(patterns, indent=2) + "\n")
 
 
@@ -115,3 +119,15 @@ def _text(found: Sequence[UsedClaim]) -> str:
 def _tell_left(why: str, left: Sequence[UsedClaim]) -> None:
     for each in left:
         click.echo(f"Left out, because {why}: {escaped(f'{each.host}: {each.key}')}", err=True)
+
+
+def _tell_exceptions(found: Sequence[UsedClaim], left: Sequence[UsedClaim], met: Met) -> None:
+    written = [each for each in found if each not in left]
+    if urls := usedclaims.exceptions(written, met):
+        said = "1 new page" if len(urls) == 1 else f"{len(urls):,} new pages"
+        shown = escaped(", ".join(urls[:_SHOWN]))
+        click.echo(f"These rules leave out {said} of the crawl, such as {shown}", err=True)
+
+
+_SHOWN = 3
+"""Number of pages of which the address is shown."""

@@ -24,6 +24,7 @@ from scrapy_neardup.claims.usedclaims import (
     UsedClaim,
     deny_patterns,
     dud_rules,
+    exceptions,
     of_audit,
     of_notices,
 )
@@ -118,7 +119,9 @@ DENIED = [
     ("/*", Part(PATH_PARAMETER, "s"), ["/a;s=1", "/a;s=1/b"], ["/a;sx=1"]),
     ("/*", Part(SEGMENT, "print", None, 0), ["/print/a"], ["/a/print", "/printed/a"]),
     ("/docs/*/", Part(SEGMENT, "en_GB", "en", 1), ["/docs/en_GB/"], ["/docs/en/"]),
-    ("/a/*", Part(SEGMENT, "index.html", "", -1), ["/a/b/index.html"], ["/a/index.html/b"]),
+    ("/a/*/", Part(SEGMENT, "index.html", "", -1), ["/a/b/index.html"], ["/a/index.html/b"]),
+    ("/item/N", Part(SEGMENT, "print", None, 0), ["/print/item/1"], ["/print/guide/1", "/print/"]),
+    ("/item/N", Part(SEGMENT, "print", None, -1), ["/item/1/print"], ["/a/1/print"]),
     ("/calendar/N/N", Part(PATTERN), ["/calendar/2001/7"], ["/calendar/2001/", "/calendar/1/2?a"]),
     ("/find/*?q=", Part(SPENT), ["/find/a?q=1"], ["/find/a", "/find/a?r=1", "/find/a?q=1&r=1"]),
     ("/f.php?a=&b=", Part(SPENT), ["/f.php?a=1;b=2", "/f.php?b=1&a"], ["/f.php?a=1", "/f.php?ab"]),
@@ -135,7 +138,7 @@ def test_patterns_to_deny_match_what_a_claim_covers(place, part, inside, outside
         assert re.search(pattern, f"https://www.example.com{path}"), path
     for path in outside:
         assert not re.search(pattern, HOST + path), path
-        assert not claim.covers(Parts.of(HOST + path)) or part.kind == SEGMENT, path
+        assert not claim.covers(Parts.of(HOST + path)), path
 
 
 def test_what_no_regular_expression_says_is_left():
@@ -199,10 +202,45 @@ def test_rules_of_duplicate_url_discarder():
     others = [used("/*", Part(kind)) for kind in (WWW, SLASH, CASE, PATTERN)]
     written, left = dud_rules([*claims, *others], [])
     assert left == others
-    at = [{"include": [f"example.com{folder}"]} for folder in ("", "/p/", "/print/")]
+    at = [{"include": [f"example.com{folder}"]} for folder in ("/*|", "/p/*|", "/print/p/*|")]
     removal = {"order": 1, "processor": "queryRemoval"}
     assert json.loads(json.dumps(written)) == [
         removal | {"urlPattern": at[0], "args": ["a", "b"]},
         removal | {"urlPattern": at[1], "args": ["sid", "ref"]},
         {"order": 2, "urlPattern": at[2], "processor": "subpathRemoval", "args": [0]},
     ]
+
+
+@pytest.mark.parametrize(("place", "part", "other"), [
+    ("/viewtopic.php", Part(PARAMETER, "f"), "/viewforum.php?f=1"),
+    ("/item/N", PRINTED, "/print/guide/7"),
+])  # fmt: skip
+def test_rules_are_about_the_place_of_their_claim_alone(place, part, other):
+    [rule], left = dud_rules([used(place, part)], [(HOST + other, True)])
+    path = Parts.of(HOST + other).pattern.partition("?")[0]
+    assert left == []
+    assert not re.fullmatch(rule["urlPattern"]["include"][0][11:-1].replace("*", ".*"), path)
+    assert len(deny_patterns([used(place, part)], [(HOST + other, True)])[0]) == 1
+
+
+@pytest.mark.parametrize(("place", "part", "other"), [
+    ("/*", Part(PARAMETER, "f"), "/a/b?f=1"),
+    ("/*", PRINTED, "/print/guide/7"),
+    ("/item/N", Part(PARAMETER, "f"), "/item/7/list?f=1"),
+    ("/item/N", Part(PARAMETER, "f"), "/item/list?f=1"),
+])  # fmt: skip
+def test_a_rule_that_would_apply_to_new_pages_of_another_place_is_left_out(place, part, other):
+    claim = used(place, part)
+    for is_new in (True, False):
+        assert dud_rules([claim], [(HOST + other, is_new)])[1] == [claim] * is_new
+        for pattern in deny_patterns([claim], [(HOST + other, is_new)])[0]:
+            assert not (is_new and re.search(pattern, HOST + other))
+    there = used(Parts.of(HOST + other.replace("/print", "")).pattern.partition("?")[0], part)
+    assert dud_rules([claim, there], [(HOST + other, True)])[1] == []
+
+
+def test_new_pages_that_a_claim_covers_are_exceptions_if_it_predicts_a_new_page():
+    met = {"/p/1": True, "/p/1?sid=1": True, "/p/2": True, "/p/2?sid=1": False, "/p/3?sid=1": True}
+    pages = [(HOST + path, is_new) for path, is_new in met.items()]
+    assert exceptions([used("/p/N", SID)], pages) == [f"{HOST}/p/1?sid=1"]
+    assert exceptions([used("/q/N", SID)], pages) == []

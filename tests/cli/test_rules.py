@@ -84,6 +84,17 @@ def test_a_page_that_was_met_by_such_an_address_alone_is_not_denied(call, audit,
     assert "some pages were found only under such addresses" in done.stderr
 
 
+def test_new_pages_that_the_rules_leave_out_are_counted(call, audit, tmp_path):
+    """They may be exceptions, which a user of the rules would never see."""
+    for address in ("/p/20", "/p/20?sid=\x1b7"):
+        audit.kept(SITE + address)
+    audit.write(tmp_path / "audit.jsonl")
+    for form in ("dud", "deny"):
+        said = call("rules", "audit.jsonl", "--format", form).stderr
+        assert said.startswith("These rules leave out 1 new page of the crawl, such as")
+        assert said.endswith(r"/p/20?sid=\x1b7" "\n")
+
+
 def test_what_a_format_cannot_express_is_said(call, audit, tmp_path):
     audit.entries.append(claimed(part=list(Part("case"))))
     audit.write(tmp_path / "audit.jsonl")
