@@ -262,11 +262,11 @@ def outcome(
     known = set() if before is None else before.given
     given: Counter[str] = Counter()
     dropped: list[str] = []
-    for record in (record for crawl in crawls for record in crawl.records):
+    for crawl, record in [(each, record) for each in crawls for record in each.records]:
         if record.status == HTTPStatus.OK and record.shown:
             if record.has_item and not (record.dropped and how.only_flags):
                 given[record.shown] += 1
-            else:
+            elif record.dropped or crawl.finished:  # others had no time to reach their callback
                 dropped.append(record.shown)
     wanted = whole.contents - known
     shown = [content for _, content in asked.shown if content]
