@@ -1,11 +1,11 @@
 """Pages of one name in many folders: editions of one page, or a page of its own in each folder.
 
-The editions of a manual mostly are the same from one to the next, or change everywhere at once:
-the version is on each page. But ``/offices/paris/contact.html`` has its own address in each
-folder, and no other page of the folder has it. Such pages are records. Two conditions must hold
-for a DOM path of the pages of one name. First, nearly each of at least `SHOWN` folders has its own
-text there, and pages of another name don't differ in the same way. Second, the text there doesn't
-change by itself, as for other records (`judge.records`).
+The editions of a page are mostly equal, or differ as all pages of their folders do, for example in
+a version. But each ``/offices/*/contact.html`` has an address that other pages of its folder lack.
+Such pages are records if two conditions hold for a DOM path of the pages of one name. First,
+nearly each of at least `SHOWN` folders has its own text there, and pages of other names don't
+differ in the same way. Second, the text there doesn't change by itself, as for other records
+(`judge.records`).
 """
 
 from __future__ import annotations

@@ -17,14 +17,7 @@ from scrapy_neardup._speed import Unfit, agreeing
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import media, tags
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
-from scrapy_neardup.text.media import (
-    is_data,
-    is_state,
-    link_name,
-    series_of,
-    shape_of,
-    sources_of,
-)
+from scrapy_neardup.text.media import is_data, is_state, link_name, series_of, shape_of, sources_of
 from scrapy_neardup.text.parse import parse_html, roots_of
 from scrapy_neardup.text.tags import (
     KINDS,

@@ -142,6 +142,18 @@ def test_texts_that_come_again_before_the_second_response_are_no_records(again, 
     assert site.records.settle() == released
 
 
+def test_the_page_that_is_requested_again_answers_for_those_of_other_folders():
+    pages = [job(n, f"{city} and around", folder=f"jobs/{city}") for n, city in enumerate(CITIES)]
+    site, (kept, *dropped) = Site("me"), analysed(Analyser(Parameters()), pages)
+    for page in dropped:
+        site.folders.meet(page.address)
+        assert site.records.learn_drop(page, NOTHING, kept.id, kept.known) == ()
+    asked = next(page for page in dropped if site.changing.questions.asks_again(page.id))
+    same = asked.known, asked.known, (asked.text, asked.text)
+    site.changing.learn_response(asked.address.place, *same)
+    assert {page.id for page in dropped} <= {*site.records.settle()}
+
+
 NAMES = [
     "Mia Lee", "Ann Kay", "Joe Fox", "Lea Roth", "Ben Ito", "Eva Ruiz", "Tom Berg", "Ida Holm",
 ]  # fmt: skip
